@@ -1,0 +1,325 @@
+"""AIOLI: the paper's learner, as one scalar equation and one rank-one update a row."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Self, cast
+
+import numpy as np
+
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import sigmoid_many
+from aioli.state.certificate import Certificate, running_certificate, tight_certificate
+from aioli.state.files import read_file, write_file
+from aioli.state.game import Curvature, Game
+from aioli.state.play import logits_of_rows, play
+from aioli.state.single import play_one, predict_one
+from aioli.state.state import State, Tally
+from aioli.streams.rows import LABELS, Rows, as_label, as_labels, as_logits, as_weights
+
+__all__ = ["AIOLI"]
+
+
+class AIOLI:
+    r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
+
+    Each round solves one scalar equation and makes one rank-one update, O(d²):
+
+    $$z + \tfrac{cv}{2}\tanh\tfrac z2 = m, \qquad k = Px,\; v = x^\top k,\; m = w^\top x, \qquad p = \sigma(z)$$
+    $$P \leftarrow P - \frac{h/2}{1 + hv/2}\,kk^\top, \qquad w \leftarrow w + \frac{h(z-m) + y - p}{2(1 + hv/2)}\,k$$
+
+    For every fixed θ with ‖θ‖ ≤ B, on any stream whatever, with R the largest ‖x‖ (the intercept's 1 counted in):
+
+    $$\sum_t \ell_t - \sum_t \ell_t(\theta) \le \lambda\|\theta\|^2 + c\,d(1+BR)\log\Bigl(1 + \frac{nR^2}{8d\lambda\kappa}\Bigr)$$
+
+    Parameters
+    ----------
+    radius
+        B: the regret is bounded against every θ of this norm. The bound grows linearly in it; so does the caution
+        with which the learner trusts a row, through the curvature.
+    ridge
+        λ: the prior precision. The bound pays λB² for it, and log(1/λ). None is the paper's 1/B², which makes the
+        first 1.
+    regulariser
+        c: how strongly a prediction hedges against its own uncertainty v. 1 is the paper's; ½ halves the bound, and
+        is the least that has one.
+    curvature
+        h: "paper" is p(1-p)/(1+B‖x‖) and has κ = 1 + BR in the bound; "tight" is the largest that the proof allows,
+        two to four times that: it learns faster, and has κ = 1.
+    forgetting
+        ρ: 1 never forgets. Below 1 the state drifts back to its prior by this factor a row, for a world that changes:
+        `certificate()` stays true, but it no longer grows only with the logarithm of the rows.
+    intercept
+        Whether every row has a further column of ones. It is a coordinate of θ like any other.
+
+    Attributes
+    ----------
+    feature_names_
+        Names of the columns, for messages, saved files and reports; None until given.
+
+    Notes
+    -----
+    Columns are taken as they come: bring them to a scale of about one, since B and λ are in their units. A prediction
+    is not linear in x, so `coefficients` alone cannot reproduce it. `predict` may be called from several threads;
+    `learn` may not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli import AIOLI
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + rng.logistic(size=1000) > 0
+    >>> learner = AIOLI()
+    >>> p = learner.learn_many(X, y)            # each row's probability before its label
+    >>> print(f"{-np.log(np.where(y, p, 1 - p)).mean():.3f} nats a row")
+    0.469 nats a row
+    >>> learner.certificate()
+    Certificate(53.7133 nats against ‖θ‖ ≤ 8 over 1000 rows)
+    """
+
+    def __init__(
+        self,
+        radius: float = 8.0,
+        ridge: float | None = None,
+        regulariser: float = 0.5,
+        curvature: Curvature = "tight",
+        forgetting: float = 1.0,
+        intercept: bool = True,
+    ) -> None:
+        self.radius = radius
+        self.ridge = ridge
+        self.regulariser = regulariser
+        self.curvature = curvature
+        self.forgetting = forgetting
+        self.intercept = intercept
+        B = _number("radius", radius)
+        self._game = Game(
+            radius=B,
+            ridge=_number("ridge", ridge) if ridge is not None else B**-2 if B else 1.0,
+            regulariser=_number("regulariser", regulariser),
+            curvature=curvature,
+            forgetting=_number("forgetting", forgetting),
+            intercept=bool(intercept),
+        )
+        self._names: list[str] | None = None
+        self._state: State | None = None
+        self._desk: Vector | None = None
+
+    # ---- one row
+
+    def predict(self, x: object) -> float:
+        """The probability that the row's label is 1; changes nothing. O(d²)."""
+        try:
+            p = predict_one(cast(Vector, self._desk), cast(Vector, x))
+        except TypeError:  # not a float64 row yet, or the very first row
+            p = -1.0
+        return p if p >= 0.0 else float(self.predict_many(self._single(x))[0])
+
+    def predict_logit(self, x: object) -> float:
+        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(d²)."""
+        return float(self._logits(self._rows(x, single=True))[0])
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from one row and its label; returns the probability announced before the label. O(d²).
+
+        A `weight` multiplies the row's loss, and what is learned from it; what is announced does not depend on it. Where
+        the label comes late, `logit` is what `predict_logit` said when the row came, and is what the loss is counted on.
+        """
+        if weight == 1.0 and logit is None:
+            try:
+                p = play_one(cast(Vector, self._desk), cast(Vector, x), LABELS[y])
+                if p >= 0.0:
+                    return p
+            except (TypeError, KeyError):  # not a float64 row yet, the very first row, or not a label
+                pass
+        late = None if logit is None else [logit]
+        return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
+
+    # ---- many rows
+
+    def predict_many(self, X: object) -> Vector:
+        """Each row's probability, as if it came next; changes nothing. O(d²) a row, in matrix products."""
+        return _probabilities(self._logits(X if isinstance(X, Rows) else self._rows(X)))
+
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+        """Play the rows in order; returns each row's probability before its label. O(d²) a row.
+
+        The same game as `learn` row by row, at the speed of the fused loop, or of matrix products where rows are many
+        and wide. If one row is not a row, nothing is learned from any.
+        """
+        rows = self._rows(X)
+        return self._learn(rows, as_labels(y, len(rows)), weights, logits)
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Nats of regret, against every θ of the ball, that the run itself proves not to have been exceeded.
+
+        O(1), and valid at any time. `tight` solves a trust-region problem for a smaller one, O(d³).
+        """
+        if self._state is None:
+            return running_certificate(State(self._game, 1))
+        return tight_certificate(self._state) if tight else running_certificate(self._state)
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+        return 0 if self._state is None else int(self._state.tally[Tally.ROUNDS])
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+        return 0.0 if self._state is None else float(self._state.tally[Tally.LOSS])
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has, the intercept not counted; None before the first row."""
+        return None if self._state is None else self._state.width - self._game.intercept
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the columns."""
+        return self._names
+
+    @feature_names_.setter
+    def feature_names_(self, names: Sequence[str] | None) -> None:
+        if names is not None and self.n_features_ not in (None, len(names)):
+            raise ValueError(f"{len(names)} names came for {self.n_features_} columns; give one a column")
+        self._names = None if names is None else [str(name) for name in names]
+
+    @property
+    def coefficients(self) -> Vector:
+        """The centre w of what it knows: the intercept first, where there is one."""
+        return np.empty(0) if self._state is None else self._state.w.copy()
+
+    # ---- its life
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(d²)."""
+        if columns < 0:
+            raise ValueError(f"{columns} new columns; give at least 0")
+        if names is not None and len(names) != columns:
+            raise ValueError(f"{len(names)} names came for {columns} new columns; give one a column")
+        if self._state is not None:
+            known = [f"x{j}" for j in range(self.n_features_ or 0)] if self._names is None else self._names
+            self._settle(self._state.grown(columns))
+            if names is not None or self._names is not None:
+                self._names = known + list(names or [f"x{len(known) + j}" for j in range(columns)])
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Take in what another learner of the same parameters learned from other rows. O(d³).
+
+        The result is the state that the definition gives to both games, and its certificate is for both together.
+        """
+        if self._game != other._game:
+            raise ValueError(f"{other!r} plays by other rules than {self!r}; give both the same parameters")
+        if self._state is not None and other._state is not None:
+            if self._state.width != other._state.width:
+                raise ValueError(f"{other.n_features_} columns cannot merge into {self.n_features_}; grow() the narrower one")
+            self._settle(self._state.merged(other._state))
+        elif other._state is not None:
+            self._settle(other._state.copy())
+        self._names = self._names or other._names
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
+        state = State(self._game, 0) if self._state is None else self._state
+        header = {
+            "learner": type(self).__name__,
+            "parameters": self._parameters(),
+            "features": self.n_features_,
+            "names": self._names,
+            "factored": state.factored,
+        }
+        write_file(path, header, {"P": state.P, "w": state.w, "tally": state.tally})
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
+        header, tensors = read_file(path)
+        if header.get("learner") != cls.__name__:
+            raise ValueError(f"{path}: holds a learner of type {header.get('learner')!r}, not {cls.__name__!r}")
+        try:
+            learner = cls(**header["parameters"])
+            learner._names = header["names"]
+            if header["features"] is not None:
+                state = State(learner._game, int(header["features"]) + learner._game.intercept)
+                shapes = {name: array.shape for name, array in tensors.items()}
+                if shapes != {"P": state.P.shape, "w": state.w.shape, "tally": state.tally.shape}:
+                    raise ValueError(f"its arrays have shapes {shapes}")
+                learner._settle(state.holding(**cast(Any, tensors), factored=bool(header["factored"])))
+        except (KeyError, TypeError, ValueError) as error:
+            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+        return learner
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "radius": self.radius,
+            "ridge": self.ridge,
+            "regulariser": self.regulariser,
+            "curvature": self.curvature,
+            "forgetting": self.forgetting,
+            "intercept": self.intercept,
+        }
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
+        if not self.rounds:
+            return f"AIOLI({given})"
+        told = f"{self.rounds} rows of {self.n_features_} columns, {self.loss / self.rounds:.4f} nats a row"
+        return f"AIOLI({given})  # {told}, regret ≤ {self.certificate():.4g} nats"
+
+    # ---- within
+
+    def _rows(self, X: object, single: bool = False) -> Rows:
+        return Rows(
+            X,
+            intercept=self._game.intercept,
+            widest=self._game.widest_row,
+            width=self.n_features_,
+            names=self._names,
+            single=single,
+        )
+
+    def _single(self, x: object) -> Rows:
+        return self._rows(x, single=True)
+
+    def _logits(self, rows: Rows) -> Vector:
+        if self._state is None:
+            return np.zeros(len(rows))
+        return np.concatenate([logits_of_rows(self._state, chunk) for _, chunk in rows])
+
+    def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
+        stakes = as_weights(weights, rows, self._game.widest_row)
+        announced = as_logits(logits, len(rows))
+        state = self._state or State(self._game, rows.width + self._game.intercept)
+        for start, chunk in rows:
+            part = slice(start, start + len(chunk))
+            play(state, chunk, labels[part], stakes[part], announced[part])
+        self._settle(state)
+        return _probabilities(announced)
+
+    def _settle(self, state: State) -> None:
+        self._state, self._desk = state, state.desk
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_desk": None}
+
+    def __setstate__(self, contents: dict[str, Any]) -> None:
+        self.__dict__.update(contents)
+        if self._state is not None:
+            self._settle(self._state)
+
+
+def _probabilities(logits: Vector) -> Vector:
+    p: Vector = sigmoid_many(logits)
+    return p
+
+
+def _number(name: str, value: object) -> float:
+    try:
+        return float(cast(float, value))
+    except (TypeError, ValueError):
+        raise ValueError(f"{name} is {value!r}; it must be a number") from None

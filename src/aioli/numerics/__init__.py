@@ -1,0 +1,1 @@
+"""Scalar mathematics: the only place with exp and log."""

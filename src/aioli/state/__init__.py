@@ -1,0 +1,1 @@
+"""What a learner remembers, and how it moves by a row or by a block of rows."""

@@ -1,0 +1,92 @@
+"""States on disk: safetensors and a JSON header. Open, versioned, checked, and no code runs on load."""
+
+import contextlib
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from safetensors import SafetensorError, safe_open
+from safetensors.numpy import save_file
+
+from aioli import __version__
+from aioli.numerics.compiling import Vector
+
+__all__ = ["FORMAT", "read_file", "write_file"]
+
+FORMAT = 1
+Header = dict[str, Any]
+Tensors = dict[str, Vector]
+
+
+def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -> None:
+    """Write to a temporary file beside `path`, sync it, rename it: at any moment there is the old file or the new one."""
+    path = Path(path)
+    text = json.dumps({"format": FORMAT, "version": __version__, **header}, sort_keys=True)
+    contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
+    metadata = {"aioli": text, "sha256": _digest(text, contiguous)}
+    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    os.close(handle)
+    try:
+        save_file(contiguous, temporary, metadata=metadata)
+        _sync(temporary)
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes it private; a model is as readable as any other file
+        os.replace(temporary, path)
+    except BaseException:
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    if os.name == "posix":
+        _sync(path.parent)  # the rename itself
+
+
+def read_file(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
+    """Read a file that `write_file` wrote; anything else is a `ValueError` that says what is wrong with it."""
+    if not Path(path).is_file():
+        raise FileNotFoundError(f"{path}: there is no such file")
+    try:
+        with safe_open(path, framework="numpy") as file:
+            metadata = file.metadata() or {}
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dictionary
+    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise ValueError(f"{path}: damaged, cut short, or not a model file ({error}); save it again") from error
+    if "aioli" not in metadata:
+        raise ValueError(f"{path}: a safetensors file, but not one that aioli wrote")
+    try:
+        header = json.loads(metadata["aioli"])
+        version = int(header["format"])
+    except (ValueError, TypeError, KeyError) as error:
+        raise ValueError(f"{path}: its header is damaged ({error}); save the model again") from error
+    if version > FORMAT:
+        raise ValueError(
+            f"{path}: format {version}, written by aioli {header.get('version')}; this is aioli {__version__}, which reads "
+            f"formats up to {FORMAT}: upgrade aioli-online"
+        )
+    if metadata.get("sha256") != _digest(metadata["aioli"], tensors):
+        raise ValueError(f"{path}: its contents do not match their checksum: the file is damaged; save the model again")
+    return header, tensors
+
+
+def _digest(text: str, tensors: Tensors) -> str:
+    digest = hashlib.sha256(text.encode())
+    for name in sorted(tensors):
+        digest.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
+        digest.update(tensors[name].tobytes() if tensors[name].ndim == 0 else memoryview(tensors[name]).cast("B"))
+    return digest.hexdigest()
+
+
+def _sync(path: str | os.PathLike[str]) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,76 @@
+r"""One round in scalars: what the learner says, how it answers the label, and what is counted.
+
+All that a round needs of the state are $v = x^\top P x$ and $m = w^\top x$; all that it does to it is
+$P \leftarrow P - \gamma kk^\top$ and $w \leftarrow w + \alpha k$ with $k = Px$. Every form of the learner (single rows,
+fused loop, blocks, factored, NumPy twin) shares these functions and differs only in how it keeps P.
+"""
+
+import math
+
+from aioli.numerics.compiling import Vector, compiled
+from aioli.numerics.curvature import paper_curvature, tight_curvature
+from aioli.numerics.logistic import sigmoid, softplus
+from aioli.numerics.root import root
+from aioli.state.game import Rule
+from aioli.state.state import Tally
+
+__all__ = ["count_round", "keeps_its_digits", "play_round"]
+
+EPSILON = 2.0**-52
+ERROR = 1e-10  # of z, that rounding in P may cause in one round before the state changes to its factored form
+DIGITS = 1e4  # v itself keeps its sign and six digits: ERROR·DIGITS = 1e-6
+
+
+@compiled("UniTuple(f8,6)(f8[::1],f8,f8,f8,f8,f8,f8)")
+def play_round(
+    rules: Vector, m: float, v: float, norm: float, y: float, weight: float, logit: float
+) -> tuple[float, float, float, float, float, float]:
+    r"""Announce log-odds, answer the label: z, γ, α, the certificate's increment, the loss, and v after the update.
+
+    A NaN for `logit` asks for a prediction now: $z + \tfrac{cv}{2}\tanh\tfrac z2 = m$. Otherwise z is what was
+    announced when the row came, the label being late. Then, with $\delta = m - z$, $g = \omega(p - y)$, h the
+    curvature times the weight ω, and $D = 1 + hv/2$:
+
+    $$\gamma = \frac{h}{2D},\quad \alpha = -\frac{g + h\delta}{2D},\quad
+      \mathrm{inst} = \frac{\tfrac14 g^2 v - g\delta - \tfrac12 h\delta^2}{D},\quad v^+ = \frac vD.$$
+
+    inst is $\ell(z) - (\min F_t - \min F_{t-1})$, F being the regularised sum of the surrogates: true at any z and ω.
+    """
+    z = logit
+    delta = m - z
+    if math.isnan(logit):
+        a = 0.5 * rules[Rule.REGULARISER] * v
+        z = root(m, a)
+        delta = a * math.tanh(0.5 * z)  # m - z without the cancellation
+    positive = y > 0.5
+    C = rules[Rule.RADIUS] * norm
+    g = -weight * sigmoid(-z) if positive else weight * sigmoid(z)
+    h = weight * (tight_curvature(z, C) if rules[Rule.TIGHT] > 0.5 else paper_curvature(z, C))
+    D = 1.0 + 0.5 * h * v
+    gamma = 0.5 * h / D
+    alpha = -0.5 * (g + h * delta) / D
+    inst = (0.25 * g * g * v - g * delta - 0.5 * h * delta * delta) / D
+    loss = weight * softplus(-z if positive else z)
+    return z, gamma, alpha, inst, loss, v / D
+
+
+@compiled("b1(f8,f8)")
+def keeps_its_digits(spread: float, v: float) -> bool:
+    r"""Whether P is still good enough to play on with: $\mathrm{spread} = \sum_i x_i^2 P_{ii}$, v after the round.
+
+    The terms of $x^\top P x$ are as large as spread, so rounding leaves an error of about ε·spread in v. It moves z by
+    about as much when v is small, and by its share of v when v is large.
+    """
+    return EPSILON * spread <= ERROR * min(1.0 + v, DIGITS * v)
+
+
+@compiled("void(f8[::1],f8,f8,f8,f8,f8)")
+def count_round(tally: Vector, weight: float, loss: float, inst: float, norm: float, logit: float) -> None:
+    """Enter a round into the tally; `logit` as it came to `play_round`."""
+    tally[Tally.ROUNDS] += 1.0
+    tally[Tally.WEIGHT] += weight
+    tally[Tally.LOSS] += loss
+    tally[Tally.REGRET] += inst
+    tally[Tally.WIDEST] = max(tally[Tally.WIDEST], norm)
+    if weight != 1.0 or not math.isnan(logit):
+        tally[Tally.IRREGULAR] += 1.0

@@ -1,0 +1,118 @@
+"""The state: explicit and complete. Two equal states have equal futures; it is what is saved, merged and compared."""
+
+from enum import IntEnum
+from typing import Self
+
+import numpy as np
+from scipy import linalg
+
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.state.game import Game, Rule
+
+__all__ = ["State", "Tally"]
+
+
+class Tally(IntEnum):
+    """What is counted as the game goes."""
+
+    ROUNDS = 0
+    WEIGHT = 1
+    LOSS = 2
+    REGRET = 3  # the certificate's sum
+    WIDEST = 4  # the largest ‖x‖
+    IRREGULAR = 5  # rows to which the paper's theorem does not speak: late, weighted or merged
+
+
+class State:
+    r"""$P = A^{-1}$ and $w = A^{-1}b$ for $A = \lambda I + \sum \tfrac12 h_s x_s x_s^\top$, and the tally of the game.
+
+    Where P would lose its digits, the state turns to its factored form once and for all: `P` then holds S with
+    $A^{-1} = SS^\top$, which keeps twice as many.
+
+    All of it lies in one array, the desk, so that a single row costs Python one argument and not eight.
+    """
+
+    SLOTS = len(Rule) + len(Tally) + 4  # and: factored or not; the label, weight and log-odds of a single row
+
+    def __init__(self, game: Game, width: int) -> None:
+        self.game = game
+        self.width = width
+        self.desk = np.zeros(self.SLOTS + (4 + width) * width)
+        rules, tally = len(Rule), len(Rule) + len(Tally)
+        self.desk[:rules] = game.packed
+        self.tally: Vector = self.desk[rules:tally]
+        rest = self.desk[self.SLOTS :].reshape(4 + width, width)
+        self.w: Vector = rest[0]
+        self.scratch: Matrix = rest[1:4]  # the row, k and s: what a round needs beside the state
+        self.P: Matrix = rest[4:]
+        np.fill_diagonal(self.P, 1.0 / game.ridge)
+
+    @property
+    def rules(self) -> Vector:
+        """The game's parameters, as the kernels read them."""
+        return self.desk[: len(Rule)]
+
+    @property
+    def factored(self) -> bool:
+        """Whether `P` holds S."""
+        return bool(self.desk[self.SLOTS - 4])
+
+    def holding(self, P: Matrix, w: Vector, tally: Vector, *, factored: bool) -> Self:
+        """The same state with these contents."""
+        self.P[...], self.w[...], self.tally[...] = P, w, tally
+        self.desk[self.SLOTS - 4] = factored
+        return self
+
+    def copy(self) -> Self:
+        """An equal state that shares nothing with this one."""
+        return type(self)(self.game, self.width).holding(self.P, self.w, self.tally, factored=self.factored)
+
+    def factor(self) -> None:
+        r"""Turn P into S with $P = SS^\top$, in place. O(d³), at most once in a life."""
+        if not self.factored:
+            self.holding(linalg.cholesky(self.P, lower=True), self.w, self.tally, factored=True)
+
+    def covariance(self) -> Matrix:
+        r"""$A^{-1}$, whichever form the state is in. O(d³) if factored."""
+        return self.P @ self.P.T if self.factored else self.P
+
+    def precision(self) -> Matrix:
+        r"""$A = \lambda I + \sum \tfrac12 h x x^\top$, recovered from its inverse. O(d³)."""
+        S = self.P if self.factored else linalg.cholesky(self.P, lower=True)
+        inverse = np.linalg.solve(S, np.eye(self.width))
+        return inverse.T @ inverse
+
+    def grown(self, columns: int) -> Self:
+        """The state had these further columns been there, and 0, from the first row. O(d²), as a round."""
+        larger = type(self)(self.game, self.width + columns)
+        P = larger.P.copy() if not self.factored else np.sqrt(larger.P)
+        P[: self.width, : self.width] = self.P
+        return larger.holding(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
+
+    def merged(self, other: Self) -> Self:
+        r"""The state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
+
+        The certificate merges too. Each game's sum of surrogates is
+        $F_i(\theta) = \min F_i + (\theta - w_i)^\top A_i (\theta - w_i)$; the merged one is
+        $F = F_1 + F_2 - \lambda\|\theta\|^2$, whose minimum is read off at the merged w.
+        """
+        identity = np.eye(self.width)
+        A1, A2 = self.precision(), other.precision()
+        L = linalg.cholesky(A1 + A2 - self.game.ridge * identity, lower=True)
+        w = linalg.cho_solve((L, True), A1 @ self.w + A2 @ other.w)
+        S = linalg.solve_triangular(L, identity, lower=True).T
+        e1, e2 = w - self.w, w - other.w
+        tally = self.tally + other.tally
+        tally[Tally.REGRET] -= e1 @ A1 @ e1 + e2 @ A2 @ e2 - self.game.ridge * (w @ w)
+        tally[Tally.WIDEST] = max(self.tally[Tally.WIDEST], other.tally[Tally.WIDEST])
+        tally[Tally.IRREGULAR] = tally[Tally.ROUNDS]
+        factored = self.factored or other.factored
+        return type(self)(self.game, self.width).holding(S if factored else S @ S.T, w, tally, factored=factored)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _revive, (self.game, self.P, self.w, self.tally, self.factored)
+
+
+def _revive(game: Game, P: Matrix, w: Vector, tally: Vector, factored: bool) -> State:
+    """Lay a pickled state out on a desk of its own."""
+    return State(game, w.size).holding(P, w, tally, factored=factored)

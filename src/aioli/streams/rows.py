@@ -1,0 +1,197 @@
+"""The border: rows, labels and weights of any kind become float64 arrays, or a sentence that says why not.
+
+Nothing behind this file checks a row again. A message names the row, the column, what came, and what to do.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+
+__all__ = ["Rows", "as_label", "as_labels", "as_logits", "as_weights"]
+
+CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
+
+LABELS: dict[object, float] = {0: 0.0, 1: 1.0, -1: 0.0}  # True, 1.0 and np.int64(1) are the same key as 1
+
+
+class Rows:
+    """A matrix of rows of any kind, checked, handed out in chunks as the state sees them: float64, intercept first."""
+
+    def __init__(
+        self,
+        X: object,
+        *,
+        intercept: bool,
+        widest: float,
+        width: int | None = None,
+        names: Sequence[str] | None = None,
+        single: bool = False,
+    ) -> None:
+        self.values = _as_matrix(X, single=single)
+        self.single = single
+        self.intercept = intercept
+        self.names = names
+        count, columns = self.values.shape
+        if count == 0 or columns == 0:
+            raise ValueError(f"an empty matrix, of shape {self.values.shape}, came; give at least one row and one column")
+        if width is not None and columns != width:
+            what = "the row has" if single else "rows have"
+            advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
+            raise ValueError(f"{what} {columns} columns; this learner knows {width}: {advice} (nothing was learned)")
+        self.width = columns
+        self._chunk = max(1, CHUNK_BYTES // (8 * (columns + 1)))
+        self._ready: Matrix | None = None
+        for start, chunk in self:
+            self._check(start, chunk, widest)
+            if count <= self._chunk:
+                self._ready = chunk
+
+    def __len__(self) -> int:
+        return int(self.values.shape[0])
+
+    def __iter__(self) -> Iterator[tuple[int, Matrix]]:
+        """The chunks, each with the number of its first row."""
+        if self._ready is not None:
+            yield 0, self._ready
+            return
+        for start in range(0, len(self), self._chunk):
+            part = self.values[start : start + self._chunk]
+            chunk = np.empty((part.shape[0], self.width + self.intercept))
+            if self.intercept:
+                chunk[:, 0] = 1.0
+            with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
+                chunk[:, int(self.intercept) :] = part.toarray() if sparse.issparse(part) else part
+            yield start, chunk
+
+    def _check(self, start: int, chunk: Matrix, widest: float) -> None:
+        t = first_bad_row(chunk, widest)
+        if t < 0:
+            return
+        row = chunk[t, int(self.intercept) :]
+        where = "the row" if self.single else f"row {start + t}"
+        for column, value in enumerate(row):
+            if not math.isfinite(value):
+                name = f"column {column}" if self.names is None else f"column {self.names[column]!r}"
+                raise ValueError(f"{where}: {name} is {value}; drop it or fill it first (nothing was learned)")
+        column = int(np.argmax(np.abs(row)))
+        raise ValueError(
+            f"{where}: column {column} is {row[column]:g}, which makes a row longer than {widest:g}, beyond which float64 "
+            "cannot keep the state exact; scale the columns first (nothing was learned)"
+        )
+
+
+@compiled("i8(f8[:,::1],f8)", reassociate=True)
+def first_bad_row(X: Matrix, widest: float) -> int:
+    """The first row that is not finite or longer than `widest`, or -1. O(d) a row."""
+    for t in range(X.shape[0]):
+        norm2 = 0.0
+        for i in range(X.shape[1]):
+            norm2 += X[t, i] * X[t, i]
+        if not norm2 <= widest * widest:
+            return t
+    return -1
+
+
+def as_label(y: object) -> float:
+    """One label, 0.0 or 1.0."""
+    try:
+        return LABELS[y.item() if isinstance(y, np.ndarray) and y.size == 1 else y]
+    except (KeyError, TypeError):
+        raise ValueError(f"the label is {y!r}; give 0 or 1, False or True, -1 or +1 (nothing was learned)") from None
+
+
+def as_labels(y: object, count: int) -> Vector:
+    """One label a row, 0.0 or 1.0."""
+    values = _as_column("labels", y, count)
+    labels: Vector = (values == 1).astype(np.float64)
+    zero, minus = values == 0, values == -1
+    wrong = ~(labels.astype(bool) | zero | minus)
+    if wrong.any():
+        t = int(np.argmax(wrong))
+        raise ValueError(f"row {t}: the label is {values[t]!r}; give 0 or 1, False or True, -1 or +1 (nothing was learned)")
+    if zero.any() and minus.any():
+        t = int(np.argmax(minus if values[np.argmax(zero | minus)] == 0 else zero))
+        raise ValueError(f"row {t}: labels 0 and -1 in one stream; one of them must be the other (nothing was learned)")
+    return labels
+
+
+def as_weights(weights: object, rows: Rows, widest: float) -> Vector:
+    """One weight a row, finite and not negative; None means 1."""
+    if weights is None:
+        return np.ones(len(rows))
+    values = _as_floats("weights", weights, len(rows), lambda v: v >= 0.0, "a finite weight of at least 0")
+    heavy = values > 1.0
+    if heavy.any():
+        for start, chunk in rows:
+            load = np.linalg.norm(chunk, axis=1) * values[start : start + len(chunk)]
+            if (load > widest).any():
+                t = start + int(np.argmax(load > widest))
+                raise ValueError(
+                    f"row {t}: a weight of {values[t]:g} on a row of this length is beyond what float64 can keep exact; "
+                    "scale the weights down (nothing was learned)"
+                )
+    return values
+
+
+def as_logits(logits: object, count: int) -> Vector:
+    """The log-odds announced for each row; None means that they are to be announced now, which is NaN to the kernels."""
+    if logits is None:
+        return np.full(count, math.nan)
+    return _as_floats("logits", logits, count, np.isfinite, "the finite log-odds that predict_logit gave").copy()
+
+
+def _as_floats(what: str, given: object, count: int, holds: Callable[[Vector], Any], wanted: str) -> Vector:
+    values = _as_column(what, given, count).astype(np.float64)
+    wrong = ~(np.isfinite(values) & holds(values))
+    if wrong.any():
+        t = int(np.argmax(wrong))
+        raise ValueError(f"row {t}: {what[:-1]} is {values[t]}; give {wanted} (nothing was learned)")
+    return values
+
+
+def _as_column(what: str, given: object, count: int) -> Any:
+    values = np.asarray(given)
+    if values.ndim == 2 and 1 in values.shape:
+        values = values.ravel()
+    if values.shape != (count,):
+        raise ValueError(f"{count} rows came with {what} of shape {values.shape}; give one a row (nothing was learned)")
+    if values.dtype.kind not in "biuf":
+        raise ValueError(f"{what} of type {values.dtype} came; give numbers or booleans (nothing was learned)")
+    return values
+
+
+def _as_matrix(X: object, *, single: bool) -> Any:
+    """A two-dimensional array or CSR matrix of real numbers, not yet converted or copied."""
+    if sparse.issparse(X):
+        values: Any = sparse.csr_matrix(X)
+        if single and values.shape[0] != 1:
+            raise ValueError(f"a matrix of shape {values.shape} came for one row; use the _many form")
+        return values if values.dtype.kind in "biuf" else _refuse_type(values)
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        raise ValueError(f"rows of different widths, or not of numbers, came ({error}); give a rectangle") from None
+    if single:
+        if values.ndim == 2 and values.shape[0] == 1:
+            values = values[0]
+        if values.ndim != 1:
+            raise ValueError(f"an array of shape {values.shape} came for one row; give one dimension, or use the _many form")
+        values = values[None, :]
+    elif values.ndim != 2:
+        raise ValueError(f"an array of shape {values.shape} came for many rows; give two dimensions: rows and columns")
+    return values if values.dtype.kind in "biuf" else _refuse_type(values)
+
+
+def _refuse_type(values: Any) -> Any:
+    advice = f"values of type {values.dtype} came; give real numbers, e.g. with .astype(float) (nothing was learned)"
+    if values.dtype.kind == "O":
+        for (t, column), value in np.ndenumerate(values):
+            if not isinstance(value, (int, float, np.number)):
+                advice = f"row {t}: column {column} is {value!r}; give real numbers (nothing was learned)"
+                break
+    raise ValueError(advice)
