@@ -1,0 +1,37 @@
+# Each target makes and fills .venv if it is not there: Python and make are all that a machine needs.
+PYTHON ?= python3
+EXTRAS ?= dev
+BIN := .venv/bin
+
+.PHONY: demo test check bench clean
+
+demo: .venv/.dev
+	$(BIN)/aioli demo
+
+test: .venv/.dev
+	$(BIN)/pytest --numprocesses=auto
+
+check: .venv/.dev
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/pytest --doctest-modules --doctest-glob='*.md' src README.md docs
+
+bench: .venv/.bench
+	$(BIN)/python -m benchmarks.speed
+
+clean:
+	rm -rf .venv build dist
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.dev: pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "aioli needs Python 3.11 or newer: make PYTHON=python3.12 …")'
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --upgrade pip
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS)]'
+	touch $@
+
+.venv/.bench: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS),bench]'
+	touch $@

@@ -1,0 +1,1 @@
+"""How a learner did: the progressive loop, running scores, and the best fixed model in hindsight."""
