@@ -22,9 +22,15 @@ class Hindsight:
 
 
 def best_in_ball(
-    X: object, y: object, radius: float, *, intercept: bool = True, weights: object = None, tolerance: float = 1e-8
+    X: object,
+    y: object,
+    radius: float,
+    *,
+    intercept: bool = True,
+    weights: object = None,
+    tolerance: float = 1e-8,
 ) -> Hindsight:
-    r"""$\min_{\|\theta\| \le B} \sum_t \omega_t\,\ell(\theta^\top x_t, y_t)$, to `tolerance` nats. O(nd²) a step, a few steps.
+    r"""$\min_{\|\theta\| \le B} \sum_t \omega_t\,\ell(\theta^\top x_t, y_t)$, to `tolerance` nats. O(nd²) a step.
 
     Newton's method on the ball: each step minimises the quadratic model over the ball exactly, then halves its length
     until the loss falls. The gap is Frank and Wolfe's, $\max_{\|\theta'\| \le B} \nabla^\top(\theta - \theta') =
@@ -41,7 +47,7 @@ def best_in_ball(
     loss = _loss(Z, labels, stakes, theta)
     best = Hindsight(theta, loss, np.inf)
     for _ in range(200):
-        p: Vector = sigmoid_many(Z @ theta)
+        p = sigmoid_many(Z @ theta)
         gradient = Z.T @ (stakes * (p - labels))
         gap = float(gradient @ theta + radius * np.linalg.norm(gradient))
         if gap < best.gap:
@@ -65,7 +71,7 @@ def _newton_point(hessian: Matrix, b: Vector, radius: float) -> Vector:
     g = np.maximum(g, 1e-14 * max(g[-1], 1e-300))  # flat directions: stay where rounding cannot send θ far
     b = basis.T @ b
     mu = ball_multiplier(g, b, radius)
-    return basis @ (b / (g + mu))
+    return np.asarray(basis @ (b / (g + mu)))
 
 
 def _loss(Z: Matrix, labels: Vector, stakes: Vector, theta: Vector) -> float:

@@ -22,7 +22,7 @@ class Algorithm2(RowByRow):
 
     The printed listing contradicts the paper's own text and proofs in four places, which are mended here:
     $L_0 = \lambda^{+1/2}I$, not $\lambda^{-1/2}I$; b is updated with the factor ½ of its definition; W and θ̂ use
-    $L_{t-1}$, since $L_t$ needs the label; and the objective's $\log(1+\cosh)$ is $\log(2 + 2\cosh)$, which has the same
+    $L_{t-1}$, since $L_t$ needs the label; and the objective's $\log(1+\cosh)$ is $\log(2 + 2\cosh)$, of the same
     argmin. `verbatim=True` plays the listing as printed, and its regret then breaks the theorem's bound. (Before the
     label is seen $L_t$ does not exist; verbatim, the factor at hand is used.)
 
@@ -31,7 +31,7 @@ class Algorithm2(RowByRow):
     radius, ridge
         B and λ; a ridge of None is 1/B².
     widest
-        R: the largest ‖x‖ there will be. It enters the curvature $1/(1+BR)$ and the step $\gamma = \lambda/(4\lambda+R^2)$.
+        R: the largest ‖x‖ there will be; in the curvature $1/(1+BR)$ and the step $\gamma = \lambda/(4\lambda+R^2)$.
     steps
         T. None goes on until a step no longer changes ω: the number of Lemma 4 grows with R²/λ.
     verbatim
@@ -47,8 +47,8 @@ class Algorithm2(RowByRow):
     >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
     ...     print(f"{paper.learn(x, y):.6f} {quick.learn(x, y):.6f}")
     0.500000 0.500000
-    0.411895 0.411895
-    0.450187 0.450187
+    0.406840 0.406840
+    0.382399 0.382399
 
     References
     ----------

@@ -7,13 +7,13 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-type_of = TypeVar("type_of", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
 
 
-def compiled(signature: str, *, reassociate: bool = False) -> Callable[[type_of], type_of]:
+def compiled(signature: str, *, reassociate: bool = False) -> Callable[[Function], Function]:
     """Compile a function ahead of its first call, once per machine: the result is cached on disk.
 
     `reassociate` lets the compiler reorder sums and contract multiply-adds, without which it cannot use vector
@@ -28,20 +28,15 @@ def compiled(signature: str, *, reassociate: bool = False) -> Callable[[type_of]
         fastmath={"reassoc", "contract"} if reassociate else False,
     )
 
-    def compile_function(function: type_of) -> type_of:
-        kernel: type_of = decorate(function)
+    def compile_function(function: Function) -> Function:
+        kernel: Function = decorate(function)
         return kernel
 
     return compile_function
 
 
-def elementwise(signature: str) -> Callable[[type_of], Callable[..., Any]]:
+def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:
     """Turn a scalar function into a NumPy universal function that broadcasts."""
     numba = importlib.import_module("numba")
-    decorate = numba.vectorize([signature], cache=True)
-
-    def compile_function(function: type_of) -> Callable[..., Any]:
-        broadcasting: Callable[..., Any] = decorate(getattr(function, "py_func", function))
-        return broadcasting
-
-    return compile_function
+    broadcasting: Callable[..., Vector] = numba.vectorize([signature], cache=True)(getattr(function, "py_func", function))
+    return broadcasting

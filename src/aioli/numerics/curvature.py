@@ -57,5 +57,5 @@ def tight_curvature(z: float, C: float) -> float:
     return 2.0 * (divergence / gap) / gap
 
 
-paper_curvature_many = elementwise("f8(f8,f8)")(paper_curvature)
-tight_curvature_many = elementwise("f8(f8,f8)")(tight_curvature)
+paper_curvature_many = elementwise(paper_curvature, "f8(f8,f8)")
+tight_curvature_many = elementwise(tight_curvature, "f8(f8,f8)")

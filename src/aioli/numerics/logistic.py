@@ -28,5 +28,5 @@ def logit(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
-softplus_many = elementwise("f8(f8)")(softplus)
-sigmoid_many = elementwise("f8(f8)")(sigmoid)
+softplus_many = elementwise(softplus, "f8(f8)")
+sigmoid_many = elementwise(sigmoid, "f8(f8)")

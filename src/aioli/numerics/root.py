@@ -34,4 +34,4 @@ def root(m: float, a: float) -> float:
     return math.copysign(z, m)
 
 
-root_many = elementwise("f8(f8,f8)")(root)
+root_many = elementwise(root, "f8(f8,f8)")

@@ -1,12 +1,11 @@
 r"""The exact block form: the same sequential game at the speed of matrix products, on any array library.
 
-Within a block P is read once, $K = XP$, and written once, $P \leftarrow P - K^\top\Gamma K$. What is sequential about the
-game needs only inner products of the rows, $H = KX^\top$, and runs on the CPU over a small square of numbers: row j
-answers its label and takes its rank-one downdate out of the rows behind it, $H_{l\cdot} \leftarrow H_{l\cdot} -
-\gamma_j H_{lj} H_{j\cdot}$. Two sizes: `outer` rows share one product with P; `inner` rows share one sequential square.
+Within a block P is read once, $K = XP$, and written once, $P \leftarrow P - K^\top\Gamma K$. What is sequential about
+the game needs only inner products of the rows, $H = KX^\top$, and runs on the CPU over a small square of numbers: row j
+answers its label and takes its rank-one downdate out of the rows behind it, $H_{i\cdot} \leftarrow H_{i\cdot} -
+\gamma_j H_{ij} H_{j\cdot}$. All rows of a block share one product with P; `inner` rows at a time share one square.
 """
 
-import math
 from typing import Any
 
 import numpy as np
@@ -50,29 +49,40 @@ def play_block(
     gamma, alpha = np.empty(count), np.empty(count)
     for first in range(0, count, inner):
         rows = slice(first, min(first + inner, count))
-        XJ, KJ = X[rows], K[rows]
+        XJ, KJ = X[rows, :], K[rows, :]
         if first:  # what the rows of this block that came before have already taken out of P
-            before = K[:first]
+            before = K[:first, :]
             KJ = KJ - (XJ @ before.T) @ (to_device(gamma[:first, None]) * before)
         H = np.ascontiguousarray(to_host(KJ @ XJ.T))
         m = np.ascontiguousarray(to_host(XJ @ w_after))
         if not play_square(
-            H, m, rules, norms[rows], spreads[rows], y[rows], weights[rows], logits_after[rows], gamma[rows], alpha[rows], tally_after
+            H,
+            m,
+            rules,
+            norms[rows],
+            spreads[rows],
+            y[rows],
+            weights[rows],
+            logits_after[rows],
+            gamma[rows],
+            alpha[rows],
+            tally_after,
         ):
             return False
-        # Row l of K at its own turn is k_l - Σ_{j<l} γ_j H_lj k_j: a unit triangular system.
+        # Row i of K at its own turn is k_i - Σ_{j<i} γ_j H_ij k_j: a unit triangular system.
         taken = np.tril(H * gamma[rows], -1)
         solve = linalg.solve_triangular(taken, np.eye(len(m)), lower=True, unit_diagonal=True)
-        K[rows] = to_device(solve) @ KJ
-        w_after = w_after + to_device(alpha[rows]) @ K[rows]
+        K[rows, :] = to_device(solve) @ KJ
+        w_after = w_after + to_device(alpha[rows]) @ K[rows, :]
     _downdate(P, to_device(np.sqrt(gamma)[:, None]) * K)
-    w[...] = w_after
+    w[:] = w_after
     tally[...], logits[...] = tally_after, logits_after
     return True
 
 
 @compiled(
-    "b1(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True
+    "b1(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])",
+    reassociate=True,
 )
 def play_square(
     H: Matrix,
@@ -93,11 +103,11 @@ def play_square(
         z, gamma[j], alpha[j], inst, loss, v_after = play_round(rules, m[j], v, norms[j], y[j], weights[j], logits[j])
         if not keeps_its_digits(max(spreads[j], v), v_after):
             return False
-        for l in range(j + 1, m.size):
-            taken = gamma[j] * H[l, j]
-            m[l] += alpha[j] * H[l, j]
-            for i in range(j + 1, l + 1):
-                H[l, i] -= taken * H[i, j]
+        for i in range(j + 1, m.size):
+            taken = gamma[j] * H[i, j]
+            m[i] += alpha[j] * H[i, j]
+            for q in range(j + 1, i + 1):
+                H[i, q] -= taken * H[q, j]
         count_round(tally, weights[j], loss, inst, norms[j], logits[j])
         logits[j] = z
     return True
@@ -139,7 +149,8 @@ def _library(P: Array) -> tuple[Any, Any, Any]:
     device = array_api_compat.device(P)
 
     def to_host(array: Array) -> Matrix:
-        return np.asarray(array_api_compat.to_device(array, "cpu"))
+        on_host = "cpu" in str(device).lower()  # each library has its own name for it
+        return np.array(np.from_dlpack(array if on_host else array_api_compat.to_device(array, "cpu")))
 
     def to_device(array: Matrix) -> Array:
         return xp.asarray(array, device=device)

@@ -3,12 +3,12 @@ r"""The certificate: regret that the run itself proves not to have been exceeded
 Each surrogate lies below its loss on the ball and touches it at the prediction, so with
 $F(\theta) = \lambda\|\theta\|^2 + \sum \hat\ell_t(\theta) = \min F + (\theta - w)^\top A (\theta - w)$
 
-$$\sum_t \ell_t - \sum_t \ell_t(\theta) \;\le\; \sum_t \mathrm{inst}_t + \lambda\|\theta\|^2 - (\theta-w)^\top A(\theta-w),
+$$\sum_t \ell_t - \sum_t \ell_t(\theta) \le \sum_t \mathrm{inst}_t + \lambda\|\theta\|^2 - (\theta-w)^\top A(\theta-w),
   \qquad \mathrm{inst}_t = \ell_t - (\min F_t - \min F_{t-1}).$$
 
-Dropping the last term gives the running certificate $\lambda B^2 + \sum \mathrm{inst}_t$, O(1) a round. Keeping it gives the
-tight one. Both stay true when the state forgets: $P \preceq I/\lambda$, so $\rho P + (1-\rho)I/\lambda \succeq P$, and a
-larger P is a smaller F.
+Dropping the last term gives the running certificate $\lambda B^2 + \sum \mathrm{inst}_t$, O(1) a round. Keeping it
+gives the tight one. Both stay true when the state forgets: $P \preceq I/\lambda$, so
+$\rho P + (1-\rho)I/\lambda \succeq P$, and a larger P is a smaller F.
 """
 
 import math
@@ -25,8 +25,8 @@ class Certificate(float):
     """A number of nats that the regret has not exceeded, and what it was measured against.
 
     It is a float, to compare and to compute with; `radius` says against which ball, `rounds` over how many rows, and
-    `theorem` what the paper's theorem promised beforehand (infinite where the theorem does not speak: with forgetting, a
-    regulariser below ½, or weighted, late or merged rows).
+    `theorem` what the paper's theorem promised beforehand (infinite where the theorem does not speak: with forgetting,
+    a regulariser below ½, or weighted, late or merged rows).
     """
 
     radius: float
@@ -53,8 +53,9 @@ def running_certificate(state: State) -> Certificate:
 def tight_certificate(state: State) -> Certificate:
     r"""$\sum \mathrm{inst}_t + \max_{\|\theta\| \le B} \lambda\|\theta\|^2 - (\theta-w)^\top A(\theta-w)$. O(d³).
 
-    By its dual: for any μ ≥ 0 the maximum is at most $\mu B^2 + \sum_i a_i w_i^2 (\lambda - \mu)/(a_i - \lambda + \mu)$ in
-    the eigenbasis of A, with equality at the multiplier of the ball. So rounding in μ cannot make it untrue, and μ = λ
+    By its dual: for any μ ≥ 0 the maximum is at most
+    $\mu B^2 + \sum_i a_i w_i^2 (\lambda - \mu)/(a_i - \lambda + \mu)$ in the eigenbasis of A, with equality at the
+    multiplier of the ball. So rounding in μ cannot make it untrue, and μ = λ
     is the running certificate.
     """
     ridge, radius = state.game.ridge, state.game.radius
@@ -73,8 +74,8 @@ def theorem_bound(
 ) -> float:
     r"""$\lambda B^2 + c\,d(1+BR)\log\bigl(1 + \tfrac{nR^2}{8d\lambda\kappa}\bigr)$: the paper's Theorem 1 for c = 1.
 
-    κ is 1 + BR for the paper's curvature; the tight one is larger by up to that factor, and κ is 1. The same proof gives
-    the factor c for every c ≥ ½: inst ≤ ¼·2c·p(1-p)·v⁺. Below ½ there is no such bound. R is the largest ‖x‖.
+    κ is 1 + BR for the paper's curvature; the tight one is larger by up to that factor, and κ is 1. The same proof
+    gives the factor c for every c ≥ ½: inst ≤ ¼·2c·p(1-p)·v⁺. Below ½ there is no such bound. R is the largest ‖x‖.
     """
     if regulariser < 0.5:
         return math.inf

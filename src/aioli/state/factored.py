@@ -42,7 +42,7 @@ def play_rows(
 ) -> int:
     """Play the rows in order; all of them, always. O(d²) a row."""
     f = scratch[1]
-    for t in range(X.shape[0]):
+    for t in range(len(X)):
         x = X[t]
         v = whiten(S, x, f)
         m = 0.0
@@ -63,4 +63,4 @@ def play_rows(
                 S[i, j] -= k * f[j]
         count_round(tally, weights[t], loss, inst, norm, logits[t])
         logits[t] = z
-    return X.shape[0]
+    return len(X)

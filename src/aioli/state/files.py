@@ -23,7 +23,7 @@ Tensors = dict[str, Vector]
 
 
 def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -> None:
-    """Write to a temporary file beside `path`, sync it, rename it: at any moment there is the old file or the new one."""
+    """Write to a temporary file beside `path`, sync it, rename it: there is always the old file or the new one."""
     path = Path(path)
     text = json.dumps({"format": FORMAT, "version": __version__, **header}, sort_keys=True)
     contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
@@ -62,8 +62,8 @@ def read_file(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
         raise ValueError(f"{path}: its header is damaged ({error}); save the model again") from error
     if version > FORMAT:
         raise ValueError(
-            f"{path}: format {version}, written by aioli {header.get('version')}; this is aioli {__version__}, which reads "
-            f"formats up to {FORMAT}: upgrade aioli-online"
+            f"{path}: format {version}, written by aioli {header.get('version')}; this is aioli {__version__}, "
+            f"which reads formats up to {FORMAT}: upgrade aioli-online"
         )
     if metadata.get("sha256") != _digest(metadata["aioli"], tensors):
         raise ValueError(f"{path}: its contents do not match their checksum: the file is damaged; save the model again")
@@ -74,7 +74,7 @@ def _digest(text: str, tensors: Tensors) -> str:
     digest = hashlib.sha256(text.encode())
     for name in sorted(tensors):
         digest.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
-        digest.update(tensors[name].tobytes() if tensors[name].ndim == 0 else memoryview(tensors[name]).cast("B"))
+        digest.update(tensors[name].data.cast("B") if tensors[name].size else b"")
     return digest.hexdigest()
 
 

@@ -41,9 +41,19 @@ class Game:
     def __post_init__(self) -> None:
         _require("radius", self.radius, 0.0 < self.radius < math.inf, "a finite number above 0")
         _require("ridge", self.ridge, 0.0 < self.ridge < math.inf, "a finite number above 0, or None for 1/radius²")
-        _require("regulariser", self.regulariser, 0.0 <= self.regulariser < math.inf, "a finite number of at least 0")
+        _require(
+            "regulariser",
+            self.regulariser,
+            0.0 <= self.regulariser < math.inf,
+            "a finite number of at least 0",
+        )
         drifts = 0.0 < self.forgetting <= 1.0 - 1e-9  # closer to 1, P could not keep the digits of what it forgets
-        _require("forgetting", self.forgetting, drifts or self.forgetting == 1.0, "1 (never forget) or in (0, 1 - 1e-9]")
+        _require(
+            "forgetting",
+            self.forgetting,
+            drifts or self.forgetting == 1.0,
+            "1 (never forget) or in (0, 1 - 1e-9]",
+        )
         _require("curvature", self.curvature, self.curvature in get_args(Curvature), '"paper" or "tight"')
 
     @cached_property
@@ -51,7 +61,15 @@ class Game:
         """The same numbers as one array, in the order of `Rule`."""
         tight = self.curvature == "tight"
         return np.array(
-            [self.radius, self.ridge, self.regulariser, tight, self.forgetting, self.intercept, self.widest_row]
+            [
+                self.radius,
+                self.ridge,
+                self.regulariser,
+                tight,
+                self.forgetting,
+                self.intercept,
+                self.widest_row,
+            ]
         )
 
     @property

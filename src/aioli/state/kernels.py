@@ -78,8 +78,8 @@ def play_rows(
     k, s = scratch[1], scratch[2]
     rho, ridge = rules[Rule.FORGETTING], rules[Rule.RIDGE]
     pending = False
-    played = X.shape[0]
-    for t in range(X.shape[0]):
+    played = len(X)
+    for t in range(len(X)):
         x = X[t]
         if pending and rho == 1.0:
             spread = downdate_and_multiply(P, s, x, k)

@@ -1,5 +1,6 @@
 """The game over many rows, whichever form of the state plays it fastest; all forms play the same game."""
 
+import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -37,13 +38,12 @@ def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) ->
 
 
 def logits_of_rows(state: State, X: Matrix) -> Vector:
-    r"""The log-odds of each row, as if it came next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$, a root each. O(d²) a row."""
+    r"""The log-odds of each row, as if it came next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$. O(d²) a row."""
     with one_blas_thread() if state.width >= BLOCK_WIDTH else _nothing():
         K = X @ state.P
         v = np.sum(K * (K if state.factored else X), axis=1)
         m = X @ state.w
-    z: Vector = root_many(m, 0.5 * state.game.regulariser * np.maximum(v, 0.0))
-    return z
+    return root_many(m, 0.5 * state.game.regulariser * np.maximum(v, 0.0))
 
 
 @contextmanager
@@ -51,14 +51,14 @@ def one_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread, where threadpoolctl is installed to tell it.
 
     Blocks are small products in quick succession: with two threads on two busy cores they ran three to thirty times
-    slower than with one (benchmarks/blas_threads.py).
+    slower than with one (`make bench`).
     """
     try:
-        from threadpoolctl import threadpool_limits
+        threadpoolctl = importlib.import_module("threadpoolctl")
     except ImportError:
         yield
         return
-    with threadpool_limits(limits=1, user_api="blas"):
+    with threadpoolctl.threadpool_limits(limits=1, user_api="blas"):
         yield
 
 

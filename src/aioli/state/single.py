@@ -62,7 +62,7 @@ def predict_one(desk: Vector, x: Vector) -> float:
 
 @compiled("f8(f8[::1],f8[::1],f8)")
 def play_one(desk: Vector, x: Vector, y: float) -> float:
-    """Play the row, its weight 1 and its label in time; returns the probability announced, REFUSED or SPOILED. O(d²)."""
+    """Play the row, of weight 1 and its label in time: the probability announced, REFUSED or SPOILED. O(d²)."""
     width = x.size + int(desk[Rule.INTERCEPT])
     if desk.size != SLOTS + (4 + width) * width:
         return REFUSED

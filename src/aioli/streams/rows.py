@@ -5,7 +5,7 @@ Nothing behind this file checks a row again. A message names the row, the column
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from scipy import sparse
@@ -38,7 +38,9 @@ class Rows:
         self.names = names
         count, columns = self.values.shape
         if count == 0 or columns == 0:
-            raise ValueError(f"an empty matrix, of shape {self.values.shape}, came; give at least one row and one column")
+            raise ValueError(
+                f"an empty matrix, of shape {self.values.shape}, came; give at least one row and one column"
+            )
         if width is not None and columns != width:
             what = "the row has" if single else "rows have"
             advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
@@ -65,7 +67,7 @@ class Rows:
             if self.intercept:
                 chunk[:, 0] = 1.0
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
-                chunk[:, int(self.intercept) :] = part.toarray() if sparse.issparse(part) else part
+                chunk[:, int(self.intercept) :] = part if isinstance(part, np.ndarray) else part.toarray()
             yield start, chunk
 
     def _check(self, start: int, chunk: Matrix, widest: float) -> None:
@@ -80,8 +82,8 @@ class Rows:
                 raise ValueError(f"{where}: {name} is {value}; drop it or fill it first (nothing was learned)")
         column = int(np.argmax(np.abs(row)))
         raise ValueError(
-            f"{where}: column {column} is {row[column]:g}, which makes a row longer than {widest:g}, beyond which float64 "
-            "cannot keep the state exact; scale the columns first (nothing was learned)"
+            f"{where}: column {column} is {row[column]:g}, which makes a row longer than {widest:g}, beyond which "
+            "float64 cannot keep the state exact; scale the columns first (nothing was learned)"
         )
 
 
@@ -113,7 +115,9 @@ def as_labels(y: object, count: int) -> Vector:
     wrong = ~(labels.astype(bool) | zero | minus)
     if wrong.any():
         t = int(np.argmax(wrong))
-        raise ValueError(f"row {t}: the label is {values[t]!r}; give 0 or 1, False or True, -1 or +1 (nothing was learned)")
+        raise ValueError(
+            f"row {t}: the label is {values[t]!r}; give 0 or 1, False or True, -1 or +1 (nothing was learned)"
+        )
     if zero.any() and minus.any():
         t = int(np.argmax(minus if values[np.argmax(zero | minus)] == 0 else zero))
         raise ValueError(f"row {t}: labels 0 and -1 in one stream; one of them must be the other (nothing was learned)")
@@ -132,21 +136,21 @@ def as_weights(weights: object, rows: Rows, widest: float) -> Vector:
             if (load > widest).any():
                 t = start + int(np.argmax(load > widest))
                 raise ValueError(
-                    f"row {t}: a weight of {values[t]:g} on a row of this length is beyond what float64 can keep exact; "
-                    "scale the weights down (nothing was learned)"
+                    f"row {t}: a weight of {values[t]:g} on a row of this length is beyond what float64 can keep "
+                    "exact; scale the weights down (nothing was learned)"
                 )
     return values
 
 
 def as_logits(logits: object, count: int) -> Vector:
-    """The log-odds announced for each row; None means that they are to be announced now, which is NaN to the kernels."""
+    """The log-odds announced for each row; None means that they are announced now, which is NaN to the kernels."""
     if logits is None:
         return np.full(count, math.nan)
     return _as_floats("logits", logits, count, np.isfinite, "the finite log-odds that predict_logit gave").copy()
 
 
 def _as_floats(what: str, given: object, count: int, holds: Callable[[Vector], Any], wanted: str) -> Vector:
-    values = _as_column(what, given, count).astype(np.float64)
+    values: Vector = _as_column(what, given, count).astype(np.float64)
     wrong = ~(np.isfinite(values) & holds(values))
     if wrong.any():
         t = int(np.argmax(wrong))
@@ -168,7 +172,7 @@ def _as_column(what: str, given: object, count: int) -> Any:
 def _as_matrix(X: object, *, single: bool) -> Any:
     """A two-dimensional array or CSR matrix of real numbers, not yet converted or copied."""
     if sparse.issparse(X):
-        values: Any = sparse.csr_matrix(X)
+        values: Any = cast(Any, X).tocsr()
         if single and values.shape[0] != 1:
             raise ValueError(f"a matrix of shape {values.shape} came for one row; use the _many form")
         return values if values.dtype.kind in "biuf" else _refuse_type(values)
@@ -180,7 +184,9 @@ def _as_matrix(X: object, *, single: bool) -> Any:
         if values.ndim == 2 and values.shape[0] == 1:
             values = values[0]
         if values.ndim != 1:
-            raise ValueError(f"an array of shape {values.shape} came for one row; give one dimension, or use the _many form")
+            raise ValueError(
+                f"an array of shape {values.shape} came for one row; give one dimension, or use the _many form"
+            )
         values = values[None, :]
     elif values.ndim != 2:
         raise ValueError(f"an array of shape {values.shape} came for many rows; give two dimensions: rows and columns")
