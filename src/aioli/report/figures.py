@@ -19,16 +19,16 @@ class Standing(Protocol):
     """How a game stands after some rows: sums in nats."""
 
     @property
-    def rows(self) -> int: ...  # noqa: D102
+    def rows(self) -> int: ...
 
     @property
-    def loss(self) -> float: ...  # noqa: D102
+    def loss(self) -> float: ...
 
     @property
-    def base_loss(self) -> float: ...  # noqa: D102
+    def base_loss(self) -> float: ...
 
     @property
-    def certificate(self) -> Certificate: ...  # noqa: D102
+    def certificate(self) -> Certificate: ...
 
 
 def draw_game(
