@@ -1,0 +1,158 @@
+"""aioli against River, scikit-learn and Vowpal Wabbit: the same rows, to each in the form that it likes best."""
+
+import importlib
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+from aioli import AIOLI
+from aioli.numerics.compiling import Matrix, Vector
+from benchmarks.streams import normal_stream
+from benchmarks.table import Comparison, compare
+from benchmarks.timing import Prepare, Run, side_by_side
+
+__all__ = ["compare_bulk", "compare_row_by_row", "versions"]
+
+VW_OPTIONS = "--loss_function logistic --quiet --no_stdin"
+
+
+def versions() -> dict[str, str]:
+    """The peers' versions."""
+    names = ("river", "sklearn", "vowpalwabbit")
+    return {name: str(importlib.import_module(name).__version__) for name in names}
+
+
+def compare_row_by_row(width: int, rows: int, repeats: int, required: float) -> tuple[Comparison, float]:
+    """Predict and learn one row at a time, against River; also the seconds that a dictionary takes to make.
+
+    River is given its dictionaries ready made: the charitable choice, as a NumPy row would have to become one.
+    """
+    X, y = normal_stream(rows, width)
+    vectors, labels = list(X), [bool(label) for label in y]
+    dicts = [dict(enumerate(x.tolist())) for x in X]
+    times = side_by_side(
+        {
+            "aioli": _aioli_row_by_row(vectors, labels),
+            "river": _river_row_by_row(dicts, labels),
+            "dicts": lambda: lambda: [dict(enumerate(x.tolist())) for x in vectors],
+        },
+        repeats,
+    )
+    peer = "River, dicts ready made"
+    found = compare("predict + learn, one row", width, times["aioli"] / rows, peer, times["river"] / rows, required)
+    return found, float(np.median(times["dicts"])) / rows
+
+
+def compare_bulk(width: int, rows: int, repeats: int, *, sgd: float, vw: float) -> list[Comparison]:
+    """`learn_many` against scikit-learn's `partial_fit` and both of Vowpal Wabbit's ways to read the rows.
+
+    Vowpal Wabbit reads text: lines handed to `learn` from Python, or a file that it reads itself, less what it
+    takes to start on a file of one row. The requirement is on the faster of the two.
+    """
+    X, y = normal_stream(rows, width)
+    lines = _vw_lines(X, y)
+    with tempfile.TemporaryDirectory() as folder:
+        whole, single = Path(folder, "rows.vw"), Path(folder, "row.vw")
+        whole.write_text("\n".join(lines) + "\n")
+        single.write_text(lines[0] + "\n")
+        times = side_by_side(
+            {
+                "aioli": _aioli_bulk(X, y),
+                "sgd": _sklearn_bulk(X, y),
+                "vw lines": _vw_reads_lines(lines),
+                "vw file": _vw_reads_file(whole),
+                "vw start": _vw_reads_file(single),
+            },
+            repeats,
+        )
+    ours = times["aioli"] / rows
+    by_line, by_file = times["vw lines"] / rows, (times["vw file"] - np.median(times["vw start"])) / rows
+    file_is_faster = bool(np.median(by_file) < np.median(by_line))
+    return [
+        compare("learn_many", width, ours, "scikit-learn SGD partial_fit", times["sgd"] / rows, sgd),
+        compare("learn_many", width, ours, "Vowpal Wabbit, its own file", by_file, vw if file_is_faster else None),
+        compare("learn_many", width, ours, "Vowpal Wabbit, lines", by_line, None if file_is_faster else vw),
+    ]
+
+
+def _aioli_row_by_row(rows: list[Vector], labels: list[bool]) -> Prepare:
+    def prepare() -> Run:
+        learner = AIOLI()
+        learner.learn(rows[0], labels[0])
+
+        def run() -> None:
+            for x, y in zip(rows, labels, strict=True):
+                learner.predict(x)
+                learner.learn(x, y)
+
+        return run
+
+    return prepare
+
+
+def _river_row_by_row(rows: list[dict[int, float]], labels: list[bool]) -> Prepare:
+    scaling = importlib.import_module("river.preprocessing")
+    models = importlib.import_module("river.linear_model")
+
+    def prepare() -> Run:
+        learner = scaling.StandardScaler() | models.LogisticRegression()
+        learner.learn_one(rows[0], labels[0])
+
+        def run() -> None:
+            for x, y in zip(rows, labels, strict=True):
+                learner.predict_proba_one(x)
+                learner.learn_one(x, y)
+
+        return run
+
+    return prepare
+
+
+def _aioli_bulk(X: Matrix, y: Vector) -> Prepare:
+    def prepare() -> Run:
+        learner = AIOLI()
+        learner.learn(X[0], y[0])
+        return lambda: learner.learn_many(X, y)
+
+    return prepare
+
+
+def _sklearn_bulk(X: Matrix, y: Vector) -> Prepare:
+    models = importlib.import_module("sklearn.linear_model")
+
+    def prepare() -> Run:
+        learner = models.SGDClassifier(loss="log_loss")
+        learner.partial_fit(X[:1], y[:1], classes=[0.0, 1.0])
+        return lambda: learner.partial_fit(X, y)
+
+    return prepare
+
+
+def _vw_reads_lines(lines: list[str]) -> Prepare:
+    vw = importlib.import_module("vowpalwabbit")
+
+    def prepare() -> Run:
+        learner = vw.Workspace(VW_OPTIONS)
+
+        def run() -> None:
+            for line in lines:
+                learner.learn(line)
+
+        return run
+
+    return prepare
+
+
+def _vw_reads_file(path: Path) -> Prepare:
+    vw = importlib.import_module("vowpalwabbit")
+    arguments = [*VW_OPTIONS.split(), "--data", str(path)]
+    return lambda: lambda: vw.Workspace(arg_list=arguments)
+
+
+def _vw_lines(X: Matrix, y: Vector) -> list[str]:
+    """The rows as its text: six digits, as few as the single precision that it computes in warrants."""
+    return [
+        f"{1 if label else -1} | " + " ".join(f"{j}:{value:.6g}" for j, value in enumerate(x))
+        for x, label in zip(X.tolist(), y, strict=True)
+    ]
