@@ -1,6 +1,7 @@
 """The part that every plain learner shares: rows through the border, the loop over many, the loss so far."""
 
 from abc import ABC, abstractmethod
+from inspect import signature
 
 import numpy as np
 
@@ -52,6 +53,11 @@ class RowByRow(ABC):
         """Play the rows in order; returns each row's probability before its label."""
         rows = self._rows(X)
         return self._learn(rows, as_labels(y, len(rows)))
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters)
+        told = f"  # {self.rounds} rows, {self.loss / self.rounds:.4f} nats a row" if self.rounds else ""
+        return f"{type(self).__name__}({given}){told}"
 
     def _rows(self, X: object, single: bool = False) -> Rows:
         return Rows(X, intercept=self.intercept, widest=WIDEST, width=self.n_features_, single=single)
