@@ -52,7 +52,7 @@ def play_block(
         XJ, KJ = X[rows, :], K[rows, :]
         if first:  # what the rows of this block that came before have already taken out of P
             before = K[:first, :]
-            KJ = KJ - (XJ @ before.T) @ (to_device(gamma[:first, None]) * before)
+            KJ = KJ - (XJ @ before.T) @ before
         H = np.ascontiguousarray(to_host(KJ @ XJ.T))
         m = np.ascontiguousarray(to_host(XJ @ w_after))
         if not play_square(
@@ -72,9 +72,10 @@ def play_block(
         # Row i of K at its own turn is k_i - Σ_{j<i} γ_j H_ij k_j: a unit triangular system.
         taken = np.tril(H * gamma[rows], -1)
         solve = linalg.solve_triangular(taken, np.eye(len(m)), lower=True, unit_diagonal=True)
-        K[rows, :] = to_device(solve) @ KJ
-        w_after = w_after + to_device(alpha[rows]) @ K[rows, :]
-    _downdate(P, to_device(np.sqrt(gamma)[:, None]) * K)
+        KJ = to_device(solve) @ KJ
+        w_after = w_after + to_device(alpha[rows]) @ KJ
+        K[rows, :] = to_device(np.sqrt(gamma[rows])[:, None]) * KJ  # from here on √γ k: P ← P - KᵀK
+    _downdate(P, K)
     w[:] = w_after
     tally[...], logits[...] = tally_after, logits_after
     return True

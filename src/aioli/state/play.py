@@ -3,6 +3,8 @@
 import importlib
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -53,13 +55,21 @@ def one_blas_thread() -> Iterator[None]:
     Blocks are small products in quick succession: with two threads on two busy cores they ran three to thirty times
     slower than with one (`make bench`).
     """
-    try:
-        threadpoolctl = importlib.import_module("threadpoolctl")
-    except ImportError:
+    pools = _thread_pools()
+    if pools is None:
         yield
         return
-    with threadpoolctl.threadpool_limits(limits=1, user_api="blas"):
+    with pools.limit(limits=1, user_api="blas"):
         yield
+
+
+@cache
+def _thread_pools() -> Any:
+    """Finding the libraries takes two milliseconds: once is enough."""
+    try:
+        return importlib.import_module("threadpoolctl").ThreadpoolController()
+    except ImportError:
+        return None
 
 
 @contextmanager
