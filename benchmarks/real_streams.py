@@ -13,7 +13,11 @@ from aioli.numerics.compiling import Matrix, Vector
 __all__ = ["MOST_COLUMNS", "SkippedStreamError", "load_stream", "stream_names"]
 
 MOST_COLUMNS = 700  # beyond it the peers that keep a d×d matrix in Python would take hours
-UNENCODED = (".mixed.csv.gz", ".text.csv.gz", ".features.tsv.gz")  # companions of an encoded stream, not streams
+UNENCODED = (
+    ".mixed.csv.gz",
+    ".text.csv.gz",
+    ".features.tsv.gz",
+)  # companions of an encoded stream, not streams
 KINDS = (".csv.gz", ".csv", ".svm.gz", ".svm")
 
 

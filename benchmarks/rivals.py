@@ -8,7 +8,7 @@ the running standardisation of this benchmark and a column of ones.
 import importlib
 import warnings
 from collections.abc import Iterator
-from typing import Any
+from contextlib import AbstractContextManager
 
 from aioli.numerics.compiling import Matrix, Vector
 from benchmarks.tuned import standardised, with_intercept
@@ -64,6 +64,10 @@ def bayesian_glm(X: Matrix, y: Vector, approximator: str) -> Iterator[float]:
             model.partial_fit(Z[t : t + 1], y[t : t + 1])
 
 
-def _unchecked() -> Any:
+def _unchecked() -> AbstractContextManager[object]:
     """Within it, scikit-learn does not check its input row by row, the greater part of what it takes."""
-    return importlib.import_module("sklearn").config_context(assume_finite=True, skip_parameter_validation=True)
+    sklearn = importlib.import_module("sklearn")
+    unchecked: AbstractContextManager[object] = sklearn.config_context(
+        assume_finite=True, skip_parameter_validation=True
+    )
+    return unchecked

@@ -1,0 +1,331 @@
+"""The comparison of predictions: what it plays, what it skips, what it writes, and that nobody sees a label early."""
+
+import gzip
+import math
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import sigmoid
+from benchmarks import methods, progressive, quality, tuned
+from benchmarks.methods import METHODS, Announced, Method, choose_methods
+from benchmarks.quality_report import quality_table, standings, summary
+from benchmarks.real_streams import SkippedStreamError, load_stream, stream_names
+from benchmarks.results import Result, append_result, read_results
+from benchmarks.scores import CLIP, calibration_error, log_loss
+
+CHEAP = "aioli,tuned-sgd,tuned-ekf"
+ROWS = 60
+
+
+def made(rng: np.random.Generator, rows: int = ROWS, columns: int = 3) -> tuple[Matrix, Vector]:
+    X = rng.normal(size=(rows, columns)) * np.array([0.1, 1.0, 30.0])[:columns] + 2.0
+    y: Vector = (X[:, 1] - 2.0 + rng.logistic(size=rows) > 0.0).astype(np.float64)
+    return X, y
+
+
+def as_csv(X: Matrix, y: Vector) -> str:
+    lines = [",".join([*map(repr, map(float, x)), str(int(label))]) for x, label in zip(X, y, strict=True)]
+    return "\n".join([",".join(f"x{j}" for j in range(X.shape[1])) + ",y", *lines]) + "\n"
+
+
+def as_svm(X: Matrix, y: Vector) -> str:
+    lines = [
+        " ".join(["+1" if label else "-1", *(f"{j}:{float(v)!r}" for j, v in enumerate(x, 1) if v)])
+        for x, label in zip(X, y, strict=True)
+    ]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    place = tmp_path / "streams"
+    place.mkdir()
+    X, y = made(np.random.default_rng(0))
+    (place / "plain.csv").write_text(as_csv(X, y))
+    with gzip.open(place / "thin.svm.gz", "wt") as file:
+        file.write(as_svm(np.where(X > 2.0, X, 0.0), y))
+    return place
+
+
+def run(folder: Path, out: Path, *arguments: str) -> list[Result]:
+    quality.main(["--streams", str(folder), "--out", str(out), "--processes", "1", *arguments])
+    return read_results(out / "results.csv")
+
+
+# ---- a run
+
+
+def test_a_run_writes_a_line_a_stream_and_method_a_table_and_a_figure(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    results = run(folder, out, "--methods", CHEAP)
+    assert {(r.stream, r.method) for r in results} == {(s, m) for s in ("plain", "thin") for m in CHEAP.split(",")}
+    assert all(r.finished and r.rows == ROWS and r.columns == 3 for r in results)
+    table = (out / "table.md").read_text(encoding="utf-8")
+    assert "| plain | 60 | 3 |" in table
+    assert "| thin | 60 | 3 |" in table
+    assert (out / "quality.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_two_processes_find_what_one_finds(folder: Path, tmp_path: Path) -> None:
+    alone = run(folder, tmp_path / "alone", "--methods", "aioli", "--only", "plain")
+    together = run(folder, tmp_path / "together", "--methods", "aioli", "--only", "plain", "--processes", "2")
+    assert [(r.method, r.log_loss, r.ece) for r in alone] == [(r.method, r.log_loss, r.ece) for r in together]
+
+
+def test_a_run_goes_on_where_the_last_one_stopped(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    out = tmp_path / "out"
+    before = run(folder, out, "--methods", "aioli", "--only", "plain")
+    played: list[tuple[str, str]] = []
+    play = progressive.play
+
+    def watched(task: progressive.Task) -> Result:
+        played.append((task.stream, task.method))
+        return play(task)
+
+    monkeypatch.setattr(progressive, "play", watched)
+    after = run(folder, out, "--methods", "aioli,tuned-sgd")
+    assert after[0] == before[0]
+    assert set(played) == {("plain", "tuned-sgd"), ("thin", "aioli"), ("thin", "tuned-sgd")}
+    played.clear()
+    run(folder, out, "--redo", "tuned-sgd")
+    assert set(played) == {("plain", "tuned-sgd"), ("thin", "tuned-sgd")}
+    played.clear()
+    fewer = run(folder, out, "--methods", "aioli", "--rows", "50")
+    assert played == [("plain", "aioli"), ("thin", "aioli")]
+    assert {r.rows for r in fewer if r.method == "aioli"} == {50}
+    played.clear()
+    assert len(run(folder, out, "--methods", "aioli", "--fresh")) == len(played) == 2
+
+
+def test_a_peer_that_takes_too_long_is_recorded_as_not_finished(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    (result,) = run(folder, out, "--methods", "sklearn-sgd", "--only", "plain", "--peer-seconds", "0")
+    assert not result.finished
+    assert result.note == "not finished: 1 rows in the time given"
+    assert result.note in (out / "table.md").read_text(encoding="utf-8")
+
+
+def test_a_method_that_fails_does_not_end_the_run(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(X: Matrix, y: Vector) -> Announced:  # noqa: ARG001
+        raise ValueError("no such luck")
+
+    monkeypatch.setitem(METHODS, "vw", Method("vw", "untuned", broken, "aioli"))
+    results = run(folder, tmp_path / "out", "--methods", "vw,tuned-sgd", "--only", "plain")
+    notes = {r.method: r.note for r in results if not r.finished}
+    assert notes == {"vw": "failed: ValueError: no such luck"}
+    assert [r.method for r in results if r.finished] == ["tuned-sgd"]
+
+
+def test_an_unknown_method_or_stream_is_refused_by_name(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no method or family is called adam"):
+        run(folder, tmp_path / "out", "--methods", "adam")
+    with pytest.raises(SystemExit, match="no stream called nowhere"):
+        run(folder, tmp_path / "out", "--only", "nowhere")
+
+
+# ---- streams
+
+
+def test_files_before_encoding_are_no_streams_and_wide_or_many_class_streams_are_skipped(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], rng: np.random.Generator
+) -> None:
+    for name in ("plain.mixed.csv.gz", "thin.text.csv.gz", "thin.features.tsv.gz", "INDEX.md"):
+        (folder / name).write_bytes(b"")
+    X, y = made(rng)
+    y[-1] = 2.0  # beyond the rows that are asked for
+    (folder / "three.csv").write_text(as_csv(X, y))
+    (folder / "wide.svm").write_text("0 1:1\n1 701:1\n")
+    assert stream_names(folder) == ["plain", "thin", "three", "wide"]
+    results = run(folder, tmp_path / "out", "--methods", "tuned-sgd", "--rows", "50")
+    assert {r.stream for r in results} == {"plain", "thin"}
+    told = capsys.readouterr().out
+    assert "three: skipped, 3 labels, not two" in told
+    assert "wide: skipped, 701 columns, more than 700" in told
+
+
+def test_a_stream_is_read_as_it_was_written(folder: Path, rng: np.random.Generator) -> None:
+    X, y = made(rng)
+    read, labels = load_stream(folder, "plain", 40)
+    np.testing.assert_array_equal(read, X[:40])
+    np.testing.assert_array_equal(labels, y[:40])
+    read, labels = load_stream(folder, "thin", ROWS)
+    np.testing.assert_array_equal(read, np.where(X > 2.0, X, 0.0))
+    np.testing.assert_array_equal(labels, y)
+
+
+def test_a_stream_of_one_label_is_skipped(tmp_path: Path) -> None:
+    (tmp_path / "one.csv").write_text("a,y\n1,0\n2,0\n")
+    with pytest.raises(SkippedStreamError, match="1 labels"):
+        load_stream(tmp_path, "one", 10)
+
+
+def test_without_a_folder_there_are_streams_that_dependencies_ship() -> None:
+    X, y = load_stream(None, "iris_versicolor", 100)
+    assert X.shape == (100, 4)
+    assert 20 < y.sum() < 50  # a third of 150, shuffled: not the first class alone
+
+
+# ---- methods
+
+
+@pytest.mark.parametrize("name", [m.name for m in choose_methods(["ours", "untuned"])])
+def test_no_method_sees_a_label_before_it_has_said_its_probability(name: str, rng: np.random.Generator) -> None:
+    method = METHODS[name]
+    if not method.available:
+        pytest.skip(f"{method.needs} is not here")
+    X, y = made(rng, rows=30)
+    changed = y.copy()
+    changed[20:] = 1.0 - y[20:]
+    said = np.array(list(method.play(X, y).probabilities))
+    others = np.array(list(method.play(X, changed).probabilities))
+    np.testing.assert_array_equal(said[:21], others[:21])
+    assert np.any(said[21:] != others[21:])
+    assert np.all((said >= 0.0) & (said <= 1.0))
+
+
+def test_the_peers_announce_row_by_row(rng: np.random.Generator) -> None:
+    X, y = made(rng)
+    first = list(islice(METHODS["sklearn-sgd"].play(X, y).probabilities, 2))
+    assert first[0] == 0.5
+    assert len(first) == 2
+
+
+def descend(Z: Matrix, y: Vector, step: Callable[[int], float]) -> Vector:
+    w, p = np.zeros(Z.shape[1]), np.zeros(len(y))
+    for t, x in enumerate(Z):
+        p[t] = sigmoid(float(w @ x))
+        w += step(t + 1) * (y[t] - p[t]) * x
+    return p
+
+
+def adapt(Z: Matrix, y: Vector, step: float) -> Vector:
+    w, G, p = np.zeros(Z.shape[1]), np.zeros(Z.shape[1]), np.zeros(len(y))
+    for t, x in enumerate(Z):
+        p[t] = sigmoid(float(w @ x))
+        g = (p[t] - y[t]) * x
+        G += g**2
+        w -= step * np.divide(g, np.sqrt(G), out=np.zeros_like(g), where=G > 0.0)
+    return p
+
+
+def filter_by_inverting(Z: Matrix, y: Vector, variance: float) -> Vector:
+    A, w, p = np.eye(Z.shape[1]) / variance, np.zeros(Z.shape[1]), np.zeros(len(y))
+    for t, x in enumerate(Z):
+        p[t] = sigmoid(float(w @ x))
+        A += p[t] * (1.0 - p[t]) * np.outer(x, x)
+        w += np.linalg.solve(A, x) * (y[t] - p[t])
+    return p
+
+
+@pytest.mark.parametrize("step", [0.01, 1.0])
+def test_the_compiled_methods_are_their_formulas(step: float, rng: np.random.Generator) -> None:
+    X, y = made(rng, rows=50)
+    Z = tuned.with_intercept(tuned.standardised(X))
+    rtol = 1e-11  # 50 rows of sums of 4 terms in another order, and by rank-one steps instead of solves
+    assert_allclose(tuned.play_sgd(Z, y, step), descend(Z, y, lambda _: step), rtol=rtol)
+    assert_allclose(tuned.play_sgd_sqrt(Z, y, step), descend(Z, y, lambda t: step / math.sqrt(t)), rtol=rtol)
+    assert_allclose(tuned.play_adagrad(Z, y, step), adapt(Z, y, step), rtol=rtol)
+    assert_allclose(tuned.play_ekf(Z, y, step), filter_by_inverting(Z, y, step), rtol=rtol)
+
+
+def test_the_scalings_use_the_rows_so_far_and_the_row_itself(rng: np.random.Generator) -> None:
+    X, _ = made(rng)
+    X[:, 0] = 0.0
+    for t in (1, 2, 30, ROWS):
+        past = X[:t]
+        spread = past.std(axis=0)
+        centred = np.divide(X[t - 1] - past.mean(axis=0), spread, out=np.zeros(3), where=spread > 0.0)
+        rms, top = np.sqrt((past**2).mean(axis=0)), np.abs(past).max(axis=0)
+        # NumPy's two passes against a running sum: t roundings of a few ulp of the mean over the spread
+        assert_allclose(tuned.standardised(X)[t - 1], centred, rtol=1e-11, atol=1e-11)
+        assert_allclose(tuned.divided_by_rms(X)[t - 1, 1:], (X[t - 1] / np.where(rms, rms, 1.0))[1:], rtol=1e-12)
+        assert_allclose(tuned.divided_by_maximum(X)[t - 1, 1:], (X[t - 1] / np.where(top, top, 1.0))[1:], rtol=1e-15)
+    assert not tuned.divided_by_rms(X)[:, 0].any()
+
+
+def test_tuned_is_the_best_of_the_grid(rng: np.random.Generator) -> None:
+    X, y = made(rng)
+    best, note = tuned.best_in_hindsight(tuned.play_sgd, "step", X, y)
+    losses = {
+        f"step {step:.3g}, {name}": log_loss(tuned.play_sgd(tuned.with_intercept(scale(X)), y, float(step)), y)
+        for name, scale in tuned.SCALINGS.items()
+        for step in tuned.STEPS["step"]
+    }
+    assert len(losses) == 39
+    assert log_loss(best, y) == min(losses.values()) == losses[note]
+
+
+# ---- scores
+
+
+def test_a_wrong_certainty_and_a_nan_cost_what_the_clipping_allows() -> None:
+    y = np.array([1.0, 0.0])
+    worst = -math.log(CLIP)
+    assert_allclose(log_loss(np.array([0.0, 1.0]), y), worst, rtol=1e-2)  # 1 - 1e-15 is rounded to a multiple of 2⁻⁵³
+    assert_allclose(log_loss(np.array([np.nan, np.nan]), y), worst, rtol=1e-2)
+    assert_allclose(log_loss(np.array([0.5, 0.5]), y), math.log(2.0))
+
+
+def test_calibration_error_is_the_mean_gap_of_bins_of_equal_mass() -> None:
+    p = np.array([0.1, 0.9, 0.2, 0.8])
+    y = np.array([0.0, 1.0, 1.0, 1.0])
+    assert_allclose(calibration_error(p, y, bins=2), 0.5 * abs(0.15 - 0.5) + 0.5 * abs(0.85 - 1.0))
+    assert_allclose(calibration_error(p, y, bins=15), (0.1 + 0.1 + 0.8 + 0.2) / 4)
+
+
+# ---- report
+
+
+def scored(stream: str, rows: int, **losses: float) -> list[Result]:
+    named = {name.replace("_", "-"): loss for name, loss in losses.items()}
+    return [Result(stream, rows, 2, name, loss, loss / 10.0, 0.1) for name, loss in named.items()]
+
+
+def test_the_summary_counts_wins_and_the_worst_excess_of_long_and_short_streams() -> None:
+    results = [
+        *scored("won", 5000, auto=0.30, vw=0.31, vw_coin=0.32, tuned_sgd=0.31),
+        *scored("lost", 5000, auto=0.303, vw=0.30, tuned_sgd=0.29),
+        *scored("short", 500, auto=0.306, vw=0.30, tuned_sgd=0.30),
+        *scored("unplayed", 500, vw=0.30, tuned_sgd=0.30),
+    ]
+    lines = summary(results)
+    assert lines[0] == "log loss: Auto below every untuned method on 1 of 3 streams: 33%; 90% asked, missed"
+    assert "rows or more: at worst +1.0% (lost); at most +1.0% asked" in lines[1]
+    assert "under 1000 rows: at worst +2.0% (short); at most +3.0% asked, met" in lines[2]
+    assert "tuned method on 1 of 3 streams" in lines[3]
+    assert "at worst +4.5% (lost); at most +1.5% asked, missed" in lines[4]
+    assert lines[6] == "ECE: Auto below every untuned method on 1 of 3 streams: 33%; 80% asked, missed"
+    assert "| won | 5000 | 2 | 0.3000 | – | 0.3100 | vw | 0.968 | 0.3100 |" in quality_table(results, lines)
+
+
+def test_a_method_without_a_score_is_no_best_one() -> None:
+    results = scored("stream", 5000, auto=0.3, vw=math.nan, vw_coin=0.4)
+    best = standings(results)[0].best("untuned")
+    assert best is not None
+    assert best.method == "vw-coin"
+
+
+def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "results.csv"
+    results = [
+        Result("a", 3, 2, "vw", 1.0 / 3.0, 0.1, 0.25, 'failed: "quotes", commas'),
+        Result("b", 4, 1, "vw", 2e-17, 0.0, 1.5),
+    ]
+    for result in results:
+        append_result(path, result)
+    assert read_results(path) == results
+
+
+def test_methods_are_named_once_and_every_family_has_some() -> None:
+    assert {method.family for method in choose_methods([])} == {"ours", "untuned", "tuned"}
+    assert all(name == method.name for name, method in methods.METHODS.items())
