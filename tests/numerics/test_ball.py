@@ -73,6 +73,20 @@ def test_the_hard_case_in_which_a_flat_direction_is_hardly_sloped(bend: float, s
 @pytest.mark.parametrize(
     ("g", "b", "radius"),
     [
+        ([0.0, 6541635684445.165], [-1.2472447230536402e-15, 37491117773261.57], 11.462306854662875),
+        ([0.0, 108338152116.86375], [5.846381128284818e-22, -250073901.7826615], 0.004616542221262788),
+        ([0.0, 1.574753262360828e22], [9.313974977879717e-06, -7.861986230783325e23], 99.85038823157404),
+    ],
+)
+def test_hard_cases_that_a_tight_certificate_after_one_long_row_has_met(
+    g: list[float], b: list[float], radius: float
+) -> None:
+    check_multiplier(g, b, radius)
+
+
+@pytest.mark.parametrize(
+    ("g", "b", "radius"),
+    [
         (0.0, 1e-300, 1.0),
         (0.0, 1e-200, 1e-210),
         (0.0, 1e200, 1e-100),
