@@ -97,5 +97,5 @@ def _certificate(state: State, prior: float) -> Certificate:
         tight=game.curvature == "tight",
         widest=float(tally[Tally.WIDEST]),
     )
-    nats = prior + float(tally[Tally.REGRET])
+    nats = prior + float(tally[Tally.REGRET]) if game.curvature != "full" else math.inf
     return Certificate(nats, game.radius, rounds, promised if regular else math.inf)

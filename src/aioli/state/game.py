@@ -12,7 +12,7 @@ from aioli.numerics.compiling import Vector
 
 __all__ = ["Curvature", "Game", "Rule"]
 
-Curvature = Literal["paper", "tight"]
+Curvature = Literal["paper", "tight", "full"]
 
 
 class Rule(IntEnum):
@@ -21,7 +21,7 @@ class Rule(IntEnum):
     RADIUS = 0
     RIDGE = 1
     REGULARISER = 2
-    TIGHT = 3
+    CURVATURE = 3  # as counted in `Curvature`
     FORGETTING = 4
     INTERCEPT = 5
     WIDEST_ROW = 6
@@ -54,22 +54,14 @@ class Game:
             drifts or self.forgetting == 1.0,
             "1 (never forget) or in (0, 1 - 1e-9]",
         )
-        _require("curvature", self.curvature, self.curvature in get_args(Curvature), '"paper" or "tight"')
+        _require("curvature", self.curvature, self.curvature in get_args(Curvature), '"paper", "tight" or "full"')
 
     @cached_property
     def packed(self) -> Vector:
         """The same numbers as one array, in the order of `Rule`."""
-        tight = self.curvature == "tight"
+        curvature = get_args(Curvature).index(self.curvature)
         return np.array(
-            [
-                self.radius,
-                self.ridge,
-                self.regulariser,
-                tight,
-                self.forgetting,
-                self.intercept,
-                self.widest_row,
-            ]
+            [self.radius, self.ridge, self.regulariser, curvature, self.forgetting, self.intercept, self.widest_row]
         )
 
     @property

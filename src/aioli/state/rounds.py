@@ -45,7 +45,10 @@ def play_round(
     positive = y > 0.5
     C = rules[Rule.RADIUS] * norm
     g = -weight * sigmoid(-z) if positive else weight * sigmoid(z)
-    h = weight * (tight_curvature(z, C) if rules[Rule.TIGHT] > 0.5 else paper_curvature(z, C))
+    if rules[Rule.CURVATURE] == 1.0:
+        h = weight * tight_curvature(z, C)
+    else:  # C = 0 makes it p(1-p), the full curvature: no bound below the loss, but online Bayes
+        h = weight * paper_curvature(z, C if rules[Rule.CURVATURE] == 0.0 else 0.0)
     D = 1.0 + 0.5 * h * v
     gamma = 0.5 * h / D
     alpha = -0.5 * (g + h * delta) / D
