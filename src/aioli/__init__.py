@@ -10,17 +10,19 @@ import importlib
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["AIOLI", "Algorithm2", "Certificate"]
+__all__ = ["AIOLI", "Algorithm2", "Auto", "Certificate"]
 
 if TYPE_CHECKING:
     from aioli.learners.aioli import AIOLI
     from aioli.learners.algorithm2 import Algorithm2
+    from aioli.learners.auto import Auto
     from aioli.state.certificate import Certificate
 
 # Loaded on first use: importing aioli must not cost the second that Numba takes.
 _HOMES = {
     "AIOLI": "aioli.learners.aioli",
     "Algorithm2": "aioli.learners.algorithm2",
+    "Auto": "aioli.learners.auto",
     "Certificate": "aioli.state.certificate",
 }
 

@@ -17,6 +17,8 @@ __all__ = ["Foster"]
 
 Method = Literal["auto", "quadrature", "smc"]
 
+STEEPEST = 1e9  # B‖x‖: of a σ(θᵀx) steeper than that over the ball, float64 leaves fewer than seven digits
+
 
 class Foster(RowByRow):
     r"""Vovk's aggregating algorithm over the ball, which for the log loss is Bayes's mixture (Foster et al. 2018).
@@ -29,12 +31,12 @@ class Foster(RowByRow):
     $$\sum_t \ell_t - \sum_t \ell_t(\theta) \le d\,\Bigl(1 + \log\frac\Delta d\Bigr), \qquad\text{and} \le \Delta
       \text{ where } \Delta \le d.$$
 
-    *Proof.* The losses telescope: $\sum\ell_t = -\log \mathrm{E}\,e^{-L(u)}$, u uniform in the ball and $L = \sum\ell_t(\cdot)$.
-    The points $(1-\alpha)\theta + \alpha u$ are a part $\alpha^d$ of the ball, L is convex, and so is the exponential: the
-    regret is at most $d\log\tfrac1\alpha + \alpha\,(\mathrm{E}L(u) - L(\theta))$. Since u is as likely as -u,
-    $\mathrm{E}\,\ell_t(u) = \mathrm{E}\log 2\cosh\tfrac{u^\top x_t}2 \le \log 2\cosh\tfrac{B\|x_t\|}2$, which exceeds
-    $\ell_t(\theta) \ge \log(1 + e^{-B\|x_t\|})$ by at most $\tfrac B2\|x_t\|$. Take $\alpha = \min(1, d/\Delta)$. ∎
-    Theorem 3 of Foster et al. is of the same form, with $5d\log(BRn/d + e)$.
+    *Proof.* The losses telescope: with u uniform in the ball and $L = \sum_t\ell_t(\cdot)$, their sum is
+    $-\log\mathrm{E}\,e^{-L(u)}$. The points $(1-\alpha)\theta + \alpha u$ are a part $\alpha^d$ of the ball, and both L
+    and exp are convex: the regret is at most $d\log\tfrac1\alpha + \alpha\,(\mathrm{E}L(u) - L(\theta))$. Since u is as
+    likely as -u, $\mathrm{E}\,\ell_t(u) = \mathrm{E}\log 2\cosh\tfrac12u^\top x_t \le \log 2\cosh\tfrac12B\|x_t\|$;
+    and $\ell_t(\theta) \ge \log(1 + e^{-B\|x_t\|})$, which is exactly $\tfrac12B\|x_t\|$ less. Take
+    $\alpha = \min(1, d/\Delta)$. ∎ Theorem 3 of Foster et al. has the same form, $5d\log(BRn/d + e)$; it is never less.
 
     Parameters
     ----------
@@ -60,7 +62,10 @@ class Foster(RowByRow):
     >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
     ...     print(f"{learner.learn(x, y):.6f}")
     0.500000
+    0.373117
+    0.362671
     >>> print(f"{learner.loss:.4f} nats, regret at most {learner.regret_bound():.4f}")
+    2.1744 nats, regret at most 4.1972
 
     References
     ----------
@@ -89,7 +94,7 @@ class Foster(RowByRow):
         self.seed = seed
 
     def regret_bound(self) -> float:
-        r"""$d(1 + \log\tfrac\Delta d)$, or Δ if that is below d: nats by which no θ of the ball can be better so far. O(1).
+        r"""$d(1 + \log\tfrac\Delta d)$, or Δ where Δ ≤ d: nats by which no θ of the ball can be better so far. O(1).
 
         It is the mixture's own: true of "quadrature", and of "smc" up to the error of its particles.
         """
@@ -97,6 +102,10 @@ class Foster(RowByRow):
             return 0.0
         d, Delta = self.n_features_ + self.intercept, 0.5 * self.radius * self._lengths
         return d * (1.0 + math.log(Delta / d)) if Delta > d else Delta
+
+    def _rows(self, X: object, single: bool = False) -> Rows:
+        widest = STEEPEST / self.radius
+        return Rows(X, intercept=self.intercept, widest=widest, width=self.n_features_, single=single)
 
     def _begin(self, width: int) -> None:
         if self.method == "quadrature" and width > 2:

@@ -95,8 +95,7 @@ def lay_line(rows: Matrix, counts: Vector, radius: float) -> Mesh:
 
 
 def lay_disc(rows: Matrix, counts: Vector, radius: float, axes: Matrix) -> Mesh:
-    r"""In the frame of the axes, nodes $(B\sin t, v)$, v on the window of the chord $|v| \le B\cos t$, with the rule's weights $B\cos t$."""
-
+    r"""Nodes $(B\sin t, v)$ in the frame of the axes, v on its window of the chord at t, with weights $B\cos t$."""
     rows = rows @ axes
     widest = np.abs(rows).max(axis=0, initial=0.0)
 

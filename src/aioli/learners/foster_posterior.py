@@ -15,7 +15,7 @@ PATIENCE = 1 << 16  # rows that may wait, beside as many as are known already, b
 class History:
     r"""The rows so far, signed by their labels, $\tilde x_s = (2y_s - 1)x_s$: each distinct one, and how often it came.
 
-    The likelihood of θ depends on nothing else: $-\sum_s \ell_s(\theta) = -\sum_i c_i\,\log(1 + e^{-\theta^\top\tilde x_i})$.
+    The likelihood depends on nothing else: $\sum_s \ell_s(\theta) = \sum_i c_i\log(1 + e^{-\theta^\top\tilde x_i})$.
     Distinct rows are kept in sorted order, so that their order tells nothing about when they came.
     """
 
@@ -89,7 +89,7 @@ def slopes(points: Matrix, rows: Matrix, counts: Vector, values: Vector, gradien
 
 @compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
 def tilt(points: Matrix, log_weights: Vector, x: Vector, after0: Vector, after1: Vector) -> None:
-    r"""The log weights after either label: $\log w_j + \log\sigma(\mp\theta_j^\top x)$, not normalised. O(d) a point."""
+    r"""Log weights after either label, $\log w_j + \log\sigma(\mp\theta_j^\top x)$, not normalised. O(d) a point."""
     for j in range(points.shape[0]):
         z = 0.0
         for a in range(x.size):

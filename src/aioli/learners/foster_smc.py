@@ -83,7 +83,7 @@ class Particles:
     def _move(
         self, L: Matrix, rows: Matrix, counts: Vector, values: Vector, gradients: Matrix
     ) -> tuple[Vector, Matrix]:
-        r"""One step of Metropolis-adjusted Langevin, $\theta' = \theta + L(\tfrac12\epsilon^2L^\top\nabla + \epsilon\xi)$.
+        r"""$\theta' = \theta + L(\tfrac12\epsilon^2L^\top\nabla + \epsilon\xi)$, accepted by Metropolis's rule. O(Nkd).
 
         Outside the ball the posterior is 0: such a move is refused.
         """

@@ -32,17 +32,20 @@ class Certificate(float):
     radius: float
     rounds: int
     theorem: float
+    against: str
 
-    def __new__(cls, nats: float, radius: float, rounds: int, theorem: float) -> "Certificate":  # noqa: D102
+    def __new__(cls, nats: float, radius: float, rounds: int, theorem: float, against: str = "") -> "Certificate":
+        """A certificate of this many nats."""
         certificate = super().__new__(cls, nats)
-        certificate.radius, certificate.rounds, certificate.theorem = radius, rounds, theorem
+        certificate.radius, certificate.rounds = radius, rounds
+        certificate.theorem, certificate.against = theorem, against
         return certificate
 
     def __repr__(self) -> str:
         return f"Certificate({float(self):.6g} nats against ‖θ‖ ≤ {self.radius:g} over {self.rounds} rows)"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return type(self), (float(self), self.radius, self.rounds, self.theorem)
+        return type(self), (float(self), self.radius, self.rounds, self.theorem, self.against)
 
 
 def running_certificate(state: State) -> Certificate:

@@ -44,6 +44,24 @@ def downdate_and_multiply(P: Matrix, s: Vector, x: Vector, k: Vector) -> float:
     return spread
 
 
+@compiled("f8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,f8)", reassociate=True)
+def forget_and_multiply(P: Matrix, s: Vector, x: Vector, k: Vector, rho: float, ridge: float) -> float:
+    r"""$P \leftarrow \rho(P - ss^\top) + (1-\rho)/\lambda\, I$ and $k = Px$ in the same pass over memory. O(d²)."""
+    back = (1.0 - rho) / ridge
+    spread = 0.0
+    for i in range(x.size):
+        si = s[i]
+        total = 0.0
+        for j in range(x.size):
+            entry = rho * (P[i, j] - si * s[j])
+            P[i, j] = entry
+            total += entry * x[j]
+        P[i, i] += back
+        k[i] = total + back * x[i]
+        spread += x[i] * x[i] * P[i, i]
+    return spread
+
+
 @compiled("void(f8[:,::1],f8[::1])", reassociate=True)
 def downdate(P: Matrix, s: Vector) -> None:
     r"""$P \leftarrow P - ss^\top$. O(d²)."""
@@ -81,13 +99,12 @@ def play_rows(
     played = len(X)
     for t in range(len(X)):
         x = X[t]
-        if pending and rho == 1.0:
+        if not pending:
+            spread = multiply(P, x, k)
+        elif rho == 1.0:
             spread = downdate_and_multiply(P, s, x, k)
         else:
-            if pending:
-                downdate(P, s)
-                forget(P, rho, ridge)
-            spread = multiply(P, x, k)
+            spread = forget_and_multiply(P, s, x, k, rho, ridge)
         pending = False
         v = 0.0
         m = 0.0

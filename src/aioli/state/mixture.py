@@ -16,9 +16,8 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.logistic import sigmoid, softplus
 
-__all__ = ["Mixture"]
+__all__ = ["Mixture", "announce", "answer", "combine_rows", "mixture_cost", "unpack_compiled"]
 
 STACKERS = 2
 MEMORY = np.array([1.0, 0.999])  # of each stacker
@@ -27,7 +26,37 @@ BOLD, DEVIANT = 12.0, 8.0  # log-odds beyond which a feature of the stackers say
 CERTAIN = 35.0  # log-odds that a stacker may announce: a loss of at most 35 nats
 RUN = 0.9  # memory of the running mean of labels
 
-TIME, LAST_LABEL, MEAN_LABEL = range(3)
+UPPER = STACKERS + 1
+MEMORIES = 3
+TIME, LAST_LABEL, MEAN_LABEL = range(MEMORIES)  # the rounds, the last label and the running mean of labels, in ±1
+FOR, AGAINST = 2, 3  # rows of the scratch: announced, f, the probabilities for and against, then Qf of each stacker
+
+Parts = tuple[Vector, Vector, Vector, Vector, Vector, Matrix, Matrix, Vector, Matrix]
+
+
+def unpack(board: Vector, K: int) -> Parts:
+    """The arrays that lie on the board: prior, weights, upper prior, upper weights, ridge, Q, u, memory, scratch."""
+    F = K + 4
+    a, b = 2 * K, 2 * K + 2 * UPPER
+    c = b + F
+    d = c + STACKERS * F * F
+    e = d + STACKERS * F
+    f = e + MEMORIES
+    return (
+        board[:K],
+        board[K:a],
+        board[a : a + UPPER],
+        board[a + UPPER : b],
+        board[b:c],
+        board[c:d].reshape(STACKERS, F, F),
+        board[d:e].reshape(STACKERS, F),
+        board[e:f],
+        board[f:].reshape(4 + STACKERS, F),
+    )
+
+
+PARTS = "Tuple((f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,:,::1],f8[:,::1],f8[::1],f8[:,::1]))"
+unpack_compiled = compiled(f"{PARTS}(f8[::1],i8)")(unpack)
 
 
 class Mixture:
@@ -36,34 +65,50 @@ class Mixture:
     def __init__(self, prior: Vector) -> None:
         K = prior.size
         F = K + 4
-        self.prior: Vector = prior / prior.sum()
-        self.weights: Vector = self.prior.copy()
-        self.upper_prior: Vector = np.array([0.4, 0.3, 0.3])  # the mixture, and each stacker
-        self.upper: Vector = self.upper_prior.copy()
-        self.ridge: Vector = np.concatenate([[4.0], np.ones(F - 1)])
-        self.Q: Matrix = np.stack([np.diag(1.0 / self.ridge)] * STACKERS)
-        self.u: Matrix = np.zeros((STACKERS, F))
-        self.memory: Vector = np.zeros(3)  # rounds, the last label and the running mean of labels, in ±1
-        self.scratch: Matrix = np.zeros((2 + STACKERS, F))  # announced log-odds; f; Qf of each stacker
-
-    def arrays(self) -> tuple[Vector, ...]:
-        """What the kernels take, in their order."""
-        return self.prior, self.weights, self.upper_prior, self.upper, self.ridge, self.Q, self.u, self.memory, self.scratch
+        self.board: Vector = np.zeros(2 * K + 2 * UPPER + F + STACKERS * (F + 1) * F + MEMORIES + (4 + STACKERS) * F)
+        parts = unpack(self.board, K)
+        self.prior, self.weights, self.upper_prior, self.upper, self.ridge, self.Q, self.u, self.memory, _ = parts
+        self.prior[:] = prior / prior.sum()
+        self.weights[:] = self.prior
+        self.upper_prior[:] = [0.4, 0.3, 0.3]  # the mixture, and each stacker
+        self.upper[:] = self.upper_prior
+        self.ridge[:] = 1.0
+        self.ridge[0] = 4.0
+        self.Q[:] = np.diag(1.0 / self.ridge)
 
 
-@compiled("f8(f8[::1],f8[::1],f8[::1],f8[:,:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1])", reassociate=True)
-def announce(
-    weights: Vector, upper: Vector, ridge: Vector, Q: Matrix, u: Matrix, memory: Vector, scratch: Matrix, z: Vector
-) -> float:
-    """The log-odds of the whole, given those of the experts; touches only `scratch`. O(K²)."""
+
+def mixture_cost(rounds: int, prior: float) -> float:
+    r"""The most that the whole can lose over an expert of this prior weight: $\ln\frac1w$, and what the shares cost. O(1).
+
+    A weight that keeps $1 - s_t$ of itself each round keeps $\prod(1 - s_t)$: with $s_t = 1/(t+10)$ that is $9/(n+9)$;
+    with a tenth of it, more than $(9/(n+9))^{0.11}$.
+    """
+    shares = math.log((rounds + 9.0) / 9.0)
+    return -math.log(prior) - math.log(0.4) + 1.11 * shares
+
+
+@compiled("f8(f8[::1],f8[::1],f8[::1],f8[::1])")
+def mixed_logit(weights: Vector, z: Vector, yes: Vector, no: Vector) -> float:
+    r"""The log-odds of $\sum_i w_i\,\sigma(z_i)$, to full precision; keeps each $\sigma(\pm z_i)$. O(K)."""
+    p, q = 0.0, 0.0
+    for i in range(z.size):
+        e = math.exp(-abs(z[i]))
+        likely, unlikely = 1.0 / (1.0 + e), e / (1.0 + e)
+        yes[i], no[i] = (likely, unlikely) if z[i] >= 0.0 else (unlikely, likely)
+        p += weights[i] * yes[i]
+        q += weights[i] * no[i]
+    return math.log(max(p, 1e-300)) - math.log(max(q, 1e-300))
+
+
+@compiled(f"f8({PARTS},f8[::1])", reassociate=True)
+def announce(parts: Parts, z: Vector) -> float:
+    """The log-odds of the whole, given those of the experts; touches only the scratch. O(K²)."""
+    _, weights, _, upper, ridge, Q, u, memory, scratch = parts
     K = z.size
     F = ridge.size
     said, f = scratch[0], scratch[1]
-    yes, no = 0.0, 0.0
-    for i in range(K):
-        yes += weights[i] * sigmoid(z[i])
-        no += weights[i] * sigmoid(-z[i])
-    mixed = math.log(max(yes, 1e-300)) - math.log(max(no, 1e-300))
+    mixed = mixed_logit(weights, z, scratch[FOR, :K], scratch[AGAINST, :K])
     f[0] = 1.0
     f[1] = min(max(mixed, -BOLD), BOLD)
     for i in range(K):
@@ -77,60 +122,43 @@ def announce(
             product = 0.0
             for j in range(F):
                 product += Q[a, i, j] * f[j]
-            scratch[2 + a, i] = product
+            scratch[4 + a, i] = product
             total += u[a, i] * f[i]
         said[1 + a] = min(max(total, -CERTAIN), CERTAIN)
-    yes, no = 0.0, 0.0
-    for a in range(STACKERS + 1):
-        yes += upper[a] * sigmoid(said[a])
-        no += upper[a] * sigmoid(-said[a])
-    return math.log(max(yes, 1e-300)) - math.log(max(no, 1e-300))
+    return mixed_logit(upper, said[: STACKERS + 1], scratch[FOR, K : K + STACKERS + 1], scratch[AGAINST, K : K + STACKERS + 1])
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],f8,f8,f8)")
-def reweigh(weights: Vector, prior: Vector, z: Vector, y: float, rate: float, share: float) -> None:
-    r"""$w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and a share of it given back to the prior."""
+@compiled("void(f8[::1],f8[::1],f8[::1],f8,f8)")
+def reweigh(weights: Vector, prior: Vector, p: Vector, rate: float, share: float) -> None:
+    r"""$w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and a share of it given back to the prior. O(K)."""
     total = 0.0
-    for i in range(z.size):
-        weights[i] *= math.exp(-rate * softplus(-z[i] if y > 0.5 else z[i]))
+    for i in range(p.size):
+        weights[i] *= p[i] if rate == 1.0 else p[i] ** rate
         total += weights[i]
     if not total > 0.0:  # every expert was certain, and wrong: begin again
         weights[:] = prior
         total = 1.0
-    for i in range(z.size):
+    for i in range(p.size):
         weights[i] = (1.0 - share) * (weights[i] / total) + share * prior[i]
 
 
-@compiled(
-    "void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8,f8)",
-    reassociate=True,
-)
-def answer(
-    prior: Vector,
-    weights: Vector,
-    upper_prior: Vector,
-    upper: Vector,
-    ridge: Vector,
-    Q: Matrix,
-    u: Matrix,
-    memory: Vector,
-    scratch: Matrix,
-    z: Vector,
-    y: float,
-    weight: float,
-) -> None:
+@compiled(f"void({PARTS},f8,f8)", reassociate=True)
+def answer(parts: Parts, y: float, weight: float) -> None:
     """Learn from the label of the row that `announce` was just asked about. O(K²)."""
-    said, f = scratch[0], scratch[1]
+    prior, weights, upper_prior, upper, ridge, Q, u, memory, scratch = parts
+    K = weights.size
+    f = scratch[1]
     rate = min(weight, 1.0)  # p^ω is mixable for ω ≤ 1 only
-    reweigh(weights, prior, z, y, rate, SHARE / (memory[TIME] + SHARE_START))
-    reweigh(upper, upper_prior, said[: STACKERS + 1], y, rate, UPPER_SHARE / (memory[TIME] + SHARE_START))
+    right = scratch[FOR] if y > 0.5 else scratch[AGAINST]
+    reweigh(weights, prior, right[:K], rate, SHARE / (memory[TIME] + SHARE_START))
+    reweigh(upper, upper_prior, right[K : K + STACKERS + 1], rate, UPPER_SHARE / (memory[TIME] + SHARE_START))
     for a in range(STACKERS):
-        k = scratch[2 + a]
+        k = scratch[4 + a]
         v = 0.0
         for i in range(f.size):
             v += f[i] * k[i]
-        p = sigmoid(said[1 + a])
-        h = weight * p * sigmoid(-said[1 + a])
+        p = scratch[FOR, K + 1 + a]
+        h = weight * p * scratch[AGAINST, K + 1 + a]
         D = 1.0 + 0.5 * h * max(v, 0.0)
         gamma = 0.5 * h / D
         alpha = 0.5 * weight * (y - p) / D
@@ -146,26 +174,10 @@ def answer(
     memory[MEAN_LABEL] = RUN * memory[MEAN_LABEL] + (1.0 - RUN) * (2.0 * y - 1.0)
 
 
-@compiled(
-    "void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,:,::1],f8[:,::1],f8[::1],"
-    "f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])"
-)
-def combine_rows(
-    prior: Vector,
-    weights: Vector,
-    upper_prior: Vector,
-    upper: Vector,
-    ridge: Vector,
-    Q: Matrix,
-    u: Matrix,
-    memory: Vector,
-    scratch: Matrix,
-    Z: Matrix,
-    y: Vector,
-    stakes: Vector,
-    out: Vector,
-) -> None:
+@compiled("void(f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1])")
+def combine_rows(board: Vector, Z: Matrix, y: Vector, stakes: Vector, out: Vector) -> None:
     """Announce and learn, row after row, given the log-odds that each expert announced. O(K²) a row."""
+    parts = unpack_compiled(board, Z.shape[1])
     for t in range(len(Z)):
-        out[t] = announce(weights, upper, ridge, Q, u, memory, scratch, Z[t])
-        answer(prior, weights, upper_prior, upper, ridge, Q, u, memory, scratch, Z[t], y[t], stakes[t])
+        out[t] = announce(parts, Z[t])
+        answer(parts, y[t], stakes[t])

@@ -11,7 +11,7 @@ from aioli.state import factored, kernels
 from aioli.state.game import Rule
 from aioli.state.state import State, Tally
 
-__all__ = ["REFUSED", "SPOILED", "play_one", "predict_one"]
+__all__ = ["LOGIT", "REFUSED", "SPOILED", "play_one", "predict_logit_one", "predict_one"]
 
 REFUSED = -1.0  # not a row of this state: wrong width, not finite, or too long; the border says which
 SPOILED = -2.0  # the row would cost P its digits: factor the state, then play it
@@ -36,17 +36,17 @@ def load_row(x: Vector, row: Vector) -> float:
 
 
 @compiled("f8(f8[::1],f8[::1])", reassociate=True)
-def predict_one(desk: Vector, x: Vector) -> float:
-    """The probability of class 1, or REFUSED; touches nothing. O(d²)."""
+def predict_logit_one(desk: Vector, x: Vector) -> float:
+    """The log-odds of class 1, or NaN where the row is refused; touches nothing. O(d²)."""
     width = x.size + int(desk[Rule.INTERCEPT])
     if desk.size != SLOTS + (4 + width) * width:
-        return REFUSED
+        return math.nan
     w = desk[SLOTS : SLOTS + width]
     P = desk[SLOTS + 4 * width :].reshape(width, width)
     own = np.empty((2, width))  # not the state's scratch, so that threads may predict side by side
     row, k = own[0], own[1]
     if not load_row(x, row) <= desk[Rule.WIDEST_ROW]:
-        return REFUSED
+        return math.nan
     v = 0.0
     m = 0.0
     if desk[FACTORED] > 0.5:
@@ -57,7 +57,14 @@ def predict_one(desk: Vector, x: Vector) -> float:
             v += row[i] * k[i]
     for i in range(width):
         m += row[i] * w[i]
-    return sigmoid(root(m, 0.5 * desk[Rule.REGULARISER] * max(v, 0.0)))
+    return root(m, 0.5 * desk[Rule.REGULARISER] * max(v, 0.0))
+
+
+@compiled("f8(f8[::1],f8[::1])")
+def predict_one(desk: Vector, x: Vector) -> float:
+    """The probability of class 1, or REFUSED; touches nothing. O(d²)."""
+    z = predict_logit_one(desk, x)
+    return REFUSED if math.isnan(z) else sigmoid(z)
 
 
 @compiled("f8(f8[::1],f8[::1],f8)")

@@ -34,10 +34,10 @@ class State:
 
     SLOTS = len(Rule) + len(Tally) + 4  # and: factored or not; the label, weight and log-odds of a single row
 
-    def __init__(self, game: Game, width: int) -> None:
+    def __init__(self, game: Game, width: int, desk: Vector | None = None) -> None:
         self.game = game
         self.width = width
-        self.desk = np.zeros(self.SLOTS + (4 + width) * width)
+        self.desk: Vector = np.zeros(self.size(width)) if desk is None else desk
         rules, tally = len(Rule), len(Rule) + len(Tally)
         self.desk[:rules] = game.packed
         self.tally: Vector = self.desk[rules:tally]
@@ -46,6 +46,11 @@ class State:
         self.scratch: Matrix = rest[1:4]  # the row, k and s: what a round needs beside the state
         self.P: Matrix = rest[4:]
         np.fill_diagonal(self.P, 1.0 / game.ridge)
+
+    @classmethod
+    def size(cls, width: int) -> int:
+        """How many numbers a desk holds."""
+        return cls.SLOTS + (4 + width) * width
 
     @property
     def rules(self) -> Vector:

@@ -6,7 +6,7 @@ spread and peak, and with them four views, each with a 1 in front and scaled to 
 
 - `standard`: $(u - \mathrm{mean})/\mathrm{sd}$;
 - `peak`: $u/\max|u|$, which leaves rare columns alone where standardising would magnify them;
-- `square`: the standard view and its squares, so that an effect may bend;
+- `square`: the first columns of the standard view, each beside its square, so that an effect may bend;
 - `wave`: periodic waves of random directions of the standard view, a kernel of low rank.
 """
 
@@ -23,8 +23,8 @@ STANDARD, PEAK, SQUARE, WAVE = range(len(VIEWS))
 ANCHOR, MEAN, SPREAD, TOP = range(4)  # rows of `columns`
 ROWS, STANDARD_NORM, PEAK_NORM = range(3)  # entries of `totals`
 
-WAVES = 48
-SQUARE_WIDTH = 64  # columns beyond which squares would cost more than they bring
+WAVES = 40
+SQUARE_WIDTH = 64  # squares are taken of the first columns only: beyond, they would cost more than they bring
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
 
@@ -37,13 +37,12 @@ class Views:
         self.totals: Vector = np.zeros(3)
         self.phases: Vector = np.random.default_rng(0).uniform(0.0, 1.0, WAVES)
         self.directions: Matrix = _directions(0, width)
-        self.row: Matrix = np.zeros((4, max(self.widths)))  # one row's views, side by side
+        self.row: Matrix = np.zeros((4, max(self.widths)))  # the views of a single row
 
     @property
     def widths(self) -> tuple[int, int, int, int]:
-        """The width of each view, its 1 counted; 0 where there is none."""
-        square = 2 * self.width + 1 if self.width <= SQUARE_WIDTH else 0
-        return self.width + 1, self.width + 1, square, WAVES + 1
+        """The width of each view, its 1 counted."""
+        return self.width + 1, self.width + 1, 2 * min(self.width, SQUARE_WIDTH) + 1, WAVES + 1
 
     def of_rows(self, X: Matrix) -> list[Matrix]:
         """All views of rows that come next, and are now counted in. O(d) a row."""
@@ -113,14 +112,13 @@ def view_row(
         totals[PEAK_NORM] = peak_norm
     by = math.sqrt(n / standard_norm) if standard_norm > 0.0 else 0.0
     by_peak = math.sqrt(n / peak_norm) if peak_norm > 0.0 else 0.0
-    if square.size > 0:
-        half = by * math.sqrt(0.5)
-        square[0] = 1.0
-        for j in range(d):
-            s = standard[j + 1]
-            s2 = min(abs(s), SQUARE_LIMIT)
-            square[j + 1] = half * s
-            square[d + j + 1] = half * 0.5 * (s2 * s2 - 1.0) if s != 0.0 else 0.0
+    half = by * math.sqrt(0.5)
+    square[0] = 1.0
+    for j in range(min(d, SQUARE_WIDTH)):  # side by side, so that a new column comes last
+        s = standard[j + 1]
+        s2 = min(abs(s), SQUARE_LIMIT)
+        square[2 * j + 1] = half * s
+        square[2 * j + 2] = half * 0.5 * (s2 * s2 - 1.0) if s != 0.0 else 0.0
     standard[0] = 1.0
     peak[0] = 1.0
     for j in range(1, d + 1):
@@ -138,7 +136,7 @@ def view_row(
     height = math.sqrt(2.0 / WAVES) * 4.0
     for k in range(WAVES):  # a parabola for each half wave: as good as a sine here, and ten times as fast
         t = wave[k + 1]
-        t = 2.0 * (t - math.floor(t)) - 1.0
+        t = 2.0 * (t - np.floor(t)) - 1.0
         wave[k + 1] = height * t * (1.0 - abs(t))
 
 

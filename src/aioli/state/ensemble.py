@@ -1,0 +1,127 @@
+"""A single row through all views, experts and the mixture: one compiled call from Python.
+
+The experts' desks lie one after the other in one array, the hall: expert i has `hall[starts[i]:starts[i + 1]]`, and
+sees the view `kinds[i]`.
+"""
+
+import math
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.logistic import sigmoid, softplus
+from aioli.state.mixture import announce, answer, unpack_compiled
+from aioli.state.single import LOGIT, REFUSED, SPOILED, play_one, predict_logit_one
+from aioli.streams.views import SQUARE_WIDTH, WAVES, view_row
+
+__all__ = ["DONE", "learn_row", "predict_row"]
+
+DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
+LONGEST = 1e150  # a row whose square is still finite
+
+
+@compiled("i8(i8,i8)")
+def view_width(kind: int, d: int) -> int:
+    """The width of a view of d columns, as `Views.widths` has it."""
+    if kind < 2:
+        return d + 1
+    return 2 * min(d, SQUARE_WIDTH) + 1 if kind == 2 else WAVES + 1
+
+
+@compiled("b1(f8[:,::1],f8[::1])", reassociate=True)
+def is_row(columns: Matrix, x: Vector) -> bool:
+    """Whether x is finite and has the right width."""
+    if x.size != columns.shape[1]:
+        return False
+    norm2 = 0.0
+    for j in range(x.size):
+        norm2 += x[j] * x[j]
+    return math.sqrt(norm2) <= LONGEST
+
+
+@compiled("f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
+def predict_row(
+    columns: Matrix,
+    totals: Vector,
+    directions: Matrix,
+    phases: Vector,
+    hall: Vector,
+    starts: Vector,
+    kinds: Vector,
+    board: Vector,
+    x: Vector,
+) -> float:
+    """The log-odds of the whole, as if the row came next, or NaN where it is no row; touches nothing. O(K d²)."""
+    if not is_row(columns, x):
+        return math.nan
+    d = x.size
+    views = np.empty((4, max(view_width(0, d), view_width(2, d), view_width(3, d))))
+    view_row(
+        columns,
+        totals,
+        directions,
+        phases,
+        x,
+        False,
+        views[0, : view_width(0, d)],
+        views[1, : view_width(1, d)],
+        views[2, : view_width(2, d)],
+        views[3, : view_width(3, d)],
+    )
+    z = np.empty(kinds.size)
+    for i in range(kinds.size):
+        z[i] = predict_logit_one(hall[starts[i] : starts[i + 1]], views[kinds[i], : view_width(kinds[i], d)])
+    # a board of its own has its own scratch, so that threads may predict side by side
+    return announce(unpack_compiled(board.copy(), kinds.size), z)
+
+
+@compiled(
+    "i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,i8)"
+)
+def learn_row(
+    columns: Matrix,
+    totals: Vector,
+    directions: Matrix,
+    phases: Vector,
+    views: Matrix,
+    hall: Vector,
+    starts: Vector,
+    kinds: Vector,
+    board: Vector,
+    z: Vector,
+    tally: Vector,
+    x: Vector,
+    y: float,
+    first: int,
+) -> int:
+    """Play the row of weight 1 from expert `first` on; z receives the experts' log-odds, and last the probability announced. O(K d²)."""
+    d = x.size
+    if first == 0:
+        if not is_row(columns, x):
+            return NO_ROW
+        view_row(
+            columns,
+            totals,
+            directions,
+            phases,
+            x,
+            True,
+            views[0, : view_width(0, d)],
+            views[1, : view_width(1, d)],
+            views[2, : view_width(2, d)],
+            views[3, : view_width(3, d)],
+        )
+    for i in range(first, kinds.size):
+        desk = hall[starts[i] : starts[i + 1]]
+        p = play_one(desk, views[kinds[i], : view_width(kinds[i], d)], y)
+        if p == SPOILED or p == REFUSED:
+            return i
+        z[i] = desk[LOGIT]
+    parts = unpack_compiled(board, kinds.size)
+    said = announce(parts, z[: kinds.size])
+    answer(parts, y, 1.0)
+    z[kinds.size] = sigmoid(said)
+    tally[0] += 1.0
+    tally[1] += 1.0
+    tally[2] += softplus(-said if y > 0.5 else said)
+    return DONE
