@@ -29,7 +29,7 @@ ROUNDS, WEIGHT, LOSS = range(3)
 class Auto(NamedColumns):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
-    Nobody who streams data knows B, λ or whether the world drifts. Here seven learners play side by side, on views of
+    Nobody who streams data knows B, λ or whether the world drifts. Here eight learners play side by side, on views of
     the row that do not depend on the unit or the origin of a column (`streams.views`), and a mixture follows the best of
     them: the log loss is 1-mixable, so with prior weights $w_i$
 
@@ -37,13 +37,13 @@ class Auto(NamedColumns):
 
     for every expert i, on any data, for ever; each certified expert adds its own logarithmic bound against every fixed
     linear model of a ball. Two stackers on top learn what experts know together, and that labels come in runs
-    (`state.mixture`). O(K d²) a row, K = 7.
+    (`state.mixture`). O(K d²) a row, K = 8.
 
     Parameters
     ----------
     experts
-        A budget: how many of the seven to play, the most useful first. None plays all. One fewer saves about a seventh
-        of the time; the bound holds against those that play.
+        A budget: how many of the eight to play, the most useful first. None plays all. Time goes with the number; the
+        bound holds against those that play.
 
     Notes
     -----

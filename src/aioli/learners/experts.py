@@ -46,9 +46,9 @@ class Expert:
         return Game(8.0, self.ridge, self.regulariser, self.curvature, self.forgetting, intercept=False)
 
 
-# Every one earns its place (benchmarks/quality.py): two certified ones, quick and careful; online Bayes, best where the
-# model is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. A budget keeps
-# the first of them.
+# Every one earns its place (benchmarks/quality.py): certified ones, quick and careful; online Bayes, best where the model
+# is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. A budget keeps the
+# first of them.
 EXPERTS = (
     Expert("standard", ridge=0.01),
     Expert("wave", ridge=0.01),
@@ -57,4 +57,5 @@ EXPERTS = (
     Expert("peak", ridge=0.01, forgetting=0.99),
     Expert("standard", ridge=0.1, regulariser=0.0, curvature="full"),
     Expert("standard", ridge=1.0),
+    Expert("peak", ridge=0.1),
 )

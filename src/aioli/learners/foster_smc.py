@@ -8,6 +8,7 @@ from scipy.linalg import cholesky, solve_triangular
 from aioli.learners.foster_posterior import History, log_sum_exp, signed, slopes, tilt
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
+from aioli.state.play import one_blas_thread
 
 __all__ = ["Particles"]
 
@@ -43,10 +44,11 @@ class Particles:
     def play(self, X: Matrix, labels: Vector) -> Vector:
         """Announce and learn row after row; returns the log-odds."""
         z = np.empty(len(X))
-        for t, row in enumerate(signed(X, labels)):
-            z[t] = self.announce(X[t])
-            self._absorb(row)
-            self.history.add(X[t : t + 1], labels[t : t + 1])
+        with one_blas_thread():
+            for t, row in enumerate(signed(X, labels)):
+                z[t] = self.announce(X[t])
+                self._absorb(row)
+                self.history.add(X[t : t + 1], labels[t : t + 1])
         return z
 
     def _absorb(self, row: Vector) -> None:
@@ -102,7 +104,7 @@ class Particles:
 
 
 def _enough(log_weights: Vector) -> bool:
-    """Whether at least half of the particles are effective: $(\\sum w)^2/\\sum w^2 \\ge N/2$."""
+    r"""Whether at least half of the particles are effective: $(\sum w)^2/\sum w^2 \ge N/2$."""
     w = np.exp(log_weights - log_weights.max())
     return bool(2.0 * w.sum() ** 2 >= w.size * (w @ w))
 

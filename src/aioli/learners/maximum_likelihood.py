@@ -7,13 +7,12 @@ import numpy as np
 
 from aioli.learners.newton import STEPS, minimise
 from aioli.learners.parameters import require_positive
+from aioli.learners.row_by_row import WIDEST
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.streams.rows import Rows, as_labels
 
 __all__ = ["MaximumLikelihood", "best_penalised"]
-
-WIDEST = 1e100  # rows longer than this would overflow when squared
 
 
 class MaximumLikelihood:

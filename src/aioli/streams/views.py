@@ -23,7 +23,7 @@ STANDARD, PEAK, SQUARE, WAVE = range(len(VIEWS))
 ANCHOR, MEAN, SPREAD, TOP = range(4)  # rows of `columns`
 ROWS, STANDARD_NORM, PEAK_NORM = range(3)  # entries of `totals`
 
-WAVES = 40
+WAVES = 32
 SQUARE_WIDTH = 64  # squares are taken of the first columns only: beyond, they would cost more than they bring
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
