@@ -43,11 +43,11 @@ class Foster(RowByRow):
     radius
         B. Both the mixture and the bound are over this ball.
     method
-        "quadrature" sums over a mesh, for d ≤ 2 (an intercept counts): the whole loss is right to 1e-6 nats at d = 1,
-        whatever the rows, and at d = 2 where B‖x‖ is at most 50. A round is about 100 nodes at d = 1, and 4,000 at
-        d = 2 (65,000 while a posterior is wide and B‖x‖ large). "smc" is sequential Monte Carlo with Langevin moves,
-        usable to d = 20 or so. "auto" is the former where it can be had. **Both store every distinct row**, with how
-        often it came, and read them all again as the posterior narrows.
+        "quadrature" sums over a mesh, for d ≤ 2 (an intercept counts). At d = 1 the whole loss is right to 1e-6 nats,
+        whatever the rows, and a round is about 100 nodes. At d = 2 it is right to 1e-5 where B‖x‖ ≤ 100, and to 1e-2
+        beyond; a round is 4,000 nodes, or 65,000 while the posterior is wide for its steepest row. "smc" is sequential
+        Monte Carlo with Langevin moves, usable to d = 20 or so. "auto" is the former where it can be had. **Both store
+        every distinct row**, with how often it came, and read them all again as the posterior narrows.
     particles
         N: the loss of "smc" strays by about $\sqrt{d\log(n)/N}$ nats; a round is O(Nd), and O(Nnd) now and then.
     seed

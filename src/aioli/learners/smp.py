@@ -17,9 +17,9 @@ class SMP(MaximumLikelihood):
       + \frac\lambda2\|\theta\|^2, \qquad
       p(y \mid x) \propto \sigma(\pm\theta_y^\top x)\,e^{-\frac\lambda2\|\theta_y\|^2}$$
 
-    *Why this weight.* Let a row's loss be $\ell^\lambda(\theta; x, y) = \ell(\theta; x, y) + \tfrac\lambda2\|\theta\|^2$:
-    what θ_y minimises is its mean over n + 1 rows, so λ enters the weight undivided. As all n + 1 rows are alike, the
-    risk of a prediction p exceeds that of any θ, penalty included, by at most the mean over x of
+    *Why this weight.* If $\ell^\lambda(\theta; x, y) = \ell(\theta; x, y) + \frac\lambda2\|\theta\|^2$ is a row's loss,
+    θ_y minimises its mean over n + 1 rows: so λ enters the weight undivided. As all n + 1 rows are alike, the risk of
+    a prediction p exceeds that of any θ, penalty included, by at most the mean over x of
     $\max_y\,[-\log p(y \mid x) - \ell^\lambda(\theta_y(x); x, y)]$. It is least where both labels make it equal:
     $p(y \mid x) \propto e^{-\ell^\lambda(\theta_y(x); x, y)}$, as above.
 
@@ -70,7 +70,7 @@ class SMP(MaximumLikelihood):
         return np.array([self._logit(x, Z, counts) for _, chunk in rows for x in chunk])
 
     def _logit(self, x: Vector, Z: Matrix, counts: Matrix) -> float:
-        r"""$\ell^\lambda(\theta_0; x, 0) - \ell^\lambda(\theta_1; x, 1)$; the last row of Z and counts is free for x."""
+        r"""$\ell^\lambda(\theta_0; x, 0) - \ell^\lambda(\theta_1; x, 1)$; the last row of Z and counts is x's place."""
         Z[-1] = x
         losses = []
         for label, sign in ((0, 1.0), (1, -1.0)):
