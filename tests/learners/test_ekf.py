@@ -38,8 +38,7 @@ def test_it_is_aiolis_round_without_hedge_and_with_the_whole_curvature() -> None
     X = make_rows("random", 100, 3, seed=12)
     y = make_labels(X, seed=12)
     z = np.full(100, math.nan)
-    tiny = game(radius=1e-30, ridge=0.1, regulariser=0.0, curvature="paper")  # p(1-p)/(1 + B‖x‖) is then p(1-p)
-    play_rows(State(tiny, 3), X, y, np.ones(100), z)
+    play_rows(State(game(ridge=0.1, regulariser=0.0, curvature="full"), 3), X, y, np.ones(100), z)
     assert_allclose(EKF(ridge=0.1, intercept=False).learn_many(X, y), 1.0 / (1.0 + np.exp(-z)), rtol=1e-10)
 
 

@@ -73,7 +73,7 @@ def test_names_that_do_not_fit_the_rows_are_refused_as_such() -> None:
             learner.learn(x, 1)
 
 
-@pytest.mark.parametrize("ridge", [1e130, 1e150, 1e290])
+@pytest.mark.parametrize("ridge", [1e30, 1e90, 1e100])
 @pytest.mark.parametrize("bad", [NAN, INF])
 def test_a_stiff_prior_lets_nothing_through_that_is_not_finite(ridge: float, bad: float) -> None:
     learner = trained(ridge=ridge)

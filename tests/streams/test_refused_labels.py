@@ -180,7 +180,7 @@ def test_a_parameter_at_the_end_of_its_range(name: str, value: Any) -> None:
 
 @pytest.mark.parametrize("value", ["loose", "Tight", "", None, 1, ["tight"]], ids=repr)
 def test_an_unknown_curvature(value: Any) -> None:
-    with pytest.raises(ValueError, match=r'curvature is .*"paper" or "tight"'):
+    with pytest.raises(ValueError, match=r'curvature is .*"paper", "tight"'):
         AIOLI(curvature=value)
 
 

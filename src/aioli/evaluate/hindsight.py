@@ -50,17 +50,21 @@ def best_in_ball(
         p = sigmoid_many(Z @ theta)
         gradient = Z.T @ (stakes * (p - labels))
         gap = float(gradient @ theta + radius * np.linalg.norm(gradient))
-        if gap < best.gap:
+        stalled = gap >= best.gap
+        if not stalled:
             best = Hindsight(theta, loss, gap)
-        if gap <= tolerance:
-            break
         hessian = (Z * (stakes * p * (1.0 - p))[:, None]).T @ Z
         direction = _newton_point(hessian, hessian @ theta - gradient, radius) - theta
         slope, step = float(gradient @ direction), 1.0
-        while step > 1e-12 and (new := _loss(Z, labels, stakes, theta + step * direction)) > loss + 1e-4 * step * slope:
-            step *= 0.5
-        if step <= 1e-12 or new > loss:  # the loss has no digits left to fall by
+        noise = (
+            4.0 * np.finfo(np.float64).eps * loss * np.sqrt(len(Z))
+        )  # what a sum of n terms cannot tell; its gradient can
+        if gap <= tolerance or (stalled and -slope <= noise):
             break
+        new = _loss(Z, labels, stakes, theta + direction)
+        while step > 1e-9 and new > loss + 1e-4 * step * slope + noise:
+            step *= 0.5
+            new = _loss(Z, labels, stakes, theta + step * direction)
         theta, loss = theta + step * direction, new
     return best
 

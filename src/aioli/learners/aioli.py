@@ -1,13 +1,16 @@
 """AIOLI: the paper's learner, as one scalar equation and one rank-one update a row."""
 
+import math
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any, Self, cast
 
 import numpy as np
 
+from aioli.learners.columns import NamedColumns
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid_many
+from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.state.certificate import Certificate, running_certificate, tight_certificate
 from aioli.state.files import read_file, write_file
 from aioli.state.game import Curvature, Game
@@ -19,7 +22,7 @@ from aioli.streams.rows import LABELS, Rows, as_label, as_labels, as_logits, as_
 __all__ = ["AIOLI"]
 
 
-class AIOLI:
+class AIOLI(NamedColumns):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):
@@ -45,7 +48,7 @@ class AIOLI:
         is the least that has one.
     curvature
         h: "paper" is p(1-p)/(1+B‖x‖) and has κ = 1 + BR in the bound; "tight" is the largest that the proof allows,
-        two to four times that: it learns faster, and has κ = 1.
+        two to four times that: it learns faster, and has κ = 1. "full" is p(1-p), online Bayes, which has no bound.
     forgetting
         ρ: 1 never forgets. Below 1 the state drifts back to its prior by this factor a row, for a world that changes:
         `certificate()` stays true, but it no longer grows only with the logarithm of the rows.
@@ -87,6 +90,7 @@ class AIOLI:
         forgetting: float = 1.0,
         intercept: bool = True,
     ) -> None:
+        super().__init__()
         self.radius = radius
         self.ridge = ridge
         self.regulariser = regulariser
@@ -96,13 +100,12 @@ class AIOLI:
         B = _number("radius", radius)
         self._game = Game(
             radius=B,
-            ridge=_number("ridge", ridge) if ridge is not None else B**-2 if B else 1.0,
+            ridge=_number("ridge", ridge) if ridge is not None else _ridge_of_the_paper(B),
             regulariser=_number("regulariser", regulariser),
             curvature=curvature,
             forgetting=_number("forgetting", forgetting),
             intercept=bool(intercept),
         )
-        self._names: list[str] | None = None
         self._state: State | None = None
         self._desk: Vector | None = None
 
@@ -110,11 +113,14 @@ class AIOLI:
 
     def predict(self, x: object) -> float:
         """The probability that the row's label is 1; changes nothing. O(d²)."""
-        try:
-            p = predict_one(cast(Vector, self._desk), cast(Vector, x))
-        except TypeError:  # not a float64 row yet, or the very first row
-            p = -1.0
-        return p if p >= 0.0 else float(self.predict_many(self._single(x))[0])
+        if type(x) is np.ndarray:
+            try:
+                p = predict_one(cast(Vector, self._desk), x)
+                if p >= 0.0:
+                    return p
+            except TypeError:  # another type of number, another layout, or the very first row
+                pass
+        return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
         """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(d²)."""
@@ -126,12 +132,12 @@ class AIOLI:
         A `weight` multiplies the row's loss, and what is learned from it; what is announced does not depend on it.
         Where the label comes late, `logit` is what `predict_logit` said when the row came: the loss is counted there.
         """
-        if weight == 1.0 and logit is None:
+        if weight == 1.0 and logit is None and type(x) is np.ndarray:
             try:
-                p = play_one(cast(Vector, self._desk), cast(Vector, x), LABELS[y])
+                p = play_one(cast(Vector, self._desk), x, LABELS[y])
                 if p >= 0.0:
                     return p
-            except (TypeError, KeyError):  # not a float64 row yet, the very first row, or not a label
+            except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
                 pass
         late = None if logit is None else [logit]
         return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
@@ -140,7 +146,7 @@ class AIOLI:
 
     def predict_many(self, X: object) -> Vector:
         """Each row's probability, as if it came next; changes nothing. O(d²) a row, in matrix products."""
-        return sigmoid_many(self._logits(X if isinstance(X, Rows) else self._rows(X)))
+        return sigmoid_many(self._logits(self._rows(X)))
 
     def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
         """Play the rows in order; returns each row's probability before its label. O(d²) a row.
@@ -178,17 +184,6 @@ class AIOLI:
         return None if self._state is None else self._state.width - self._game.intercept
 
     @property
-    def feature_names_(self) -> list[str] | None:
-        """Names of the columns."""
-        return self._names
-
-    @feature_names_.setter
-    def feature_names_(self, names: Sequence[str] | None) -> None:
-        if names is not None and self.n_features_ not in (None, len(names)):
-            raise ValueError(f"{len(names)} names came for {self.n_features_} columns; give one a column")
-        self._names = None if names is None else [str(name) for name in names]
-
-    @property
     def coefficients(self) -> Vector:
         """The centre w of what it knows: the intercept first, where there is one."""
         return np.empty(0) if self._state is None else self._state.w.copy()
@@ -197,15 +192,10 @@ class AIOLI:
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(d²)."""
-        if columns < 0:
-            raise ValueError(f"{columns} new columns; give at least 0")
-        if names is not None and len(names) != columns:
-            raise ValueError(f"{len(names)} names came for {columns} new columns; give one a column")
+        names_after = self._names_after_growing(columns, names)
         if self._state is not None:
-            known = [f"x{j}" for j in range(self.n_features_ or 0)] if self._names is None else self._names
             self._settle(self._state.grown(columns))
-            if names is not None or self._names is not None:
-                self._names = known + list(names or [f"x{len(known) + j}" for j in range(columns)])
+        self._names = names_after
         return self
 
     def merge(self, other: Self) -> Self:
@@ -230,8 +220,8 @@ class AIOLI:
         """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
         state = State(self._game, 0) if self._state is None else self._state
         header = {
-            "learner": type(self).__name__,
-            "parameters": self._parameters(),
+            "learner": "AIOLI",
+            "parameters": self._played(),
             "features": self.n_features_,
             "names": self._names,
             "factored": state.factored,
@@ -241,21 +231,29 @@ class AIOLI:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, tensors = read_file(path)
-        if header.get("learner") != cls.__name__:
-            raise ValueError(f"{path}: holds a learner of type {header.get('learner')!r}, not {cls.__name__!r}")
+        header, tensors = read_file(path, "AIOLI")
         try:
             learner = cls(**header["parameters"])
-            learner._names = header["names"]
-            if header["features"] is not None:
-                state = State(learner._game, int(header["features"]) + learner._game.intercept)
-                shapes = {name: array.shape for name, array in tensors.items()}
-                if shapes != {"P": state.P.shape, "w": state.w.shape, "tally": state.tally.shape}:
-                    raise ValueError(f"its arrays have shapes {shapes}")
+            features = header["features"]
+            width = 0 if features is None else int(features) + learner._game.intercept
+            shapes = {name: array.shape for name, array in tensors.items()}
+            if shapes != {"P": (width, width), "w": (width,), "tally": (len(Tally),)}:
+                raise ValueError(f"its arrays have shapes {shapes}")
+            if features is not None:
+                state = State(learner._game, width)
                 learner._settle(state.holding(**cast(Any, tensors), factored=bool(header["factored"])))
-        except (KeyError, TypeError, ValueError) as error:
+            learner.feature_names_ = header["names"]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
         return learner
+
+    def _played(self) -> dict[str, Any]:
+        """The parameters of the game itself, whatever the attributes have been set to since."""
+        played = asdict(self._game)
+        if self.ridge is None:
+            played["ridge"] = None
+        given = self._parameters()
+        return {k: given[k] if type(given[k]) in (int, float) and given[k] == v else v for k, v in played.items()}
 
     def _parameters(self) -> dict[str, Any]:
         return {
@@ -286,9 +284,6 @@ class AIOLI:
             single=single,
         )
 
-    def _single(self, x: object) -> Rows:
-        return self._rows(x, single=True)
-
     def _logits(self, rows: Rows) -> Vector:
         if self._state is None:
             return np.zeros(len(rows))
@@ -317,7 +312,15 @@ class AIOLI:
 
 
 def _number(name: str, value: object) -> float:
+    if not isinstance(value, (int, float, np.number)):
+        raise ValueError(f"{name} is {value!r}; it must be a number")
     try:
-        return float(cast(float, value))
-    except (TypeError, ValueError):
-        raise ValueError(f"{name} is {value!r}; it must be a number") from None
+        return float(value)
+    except (TypeError, OverflowError):
+        raise ValueError(f"{name} is {value!r}; it must be a number that float64 can hold") from None
+
+
+def _ridge_of_the_paper(radius: float) -> float:
+    """1/B²."""
+    square = radius * radius
+    return 1.0 / square if square > 0.0 else math.inf

@@ -30,8 +30,8 @@ class Auto(NamedColumns):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
     Nobody who streams data knows B, λ or whether the world drifts. Here eight learners play side by side, on views of
-    the row that do not depend on the unit or the origin of a column (`streams.views`), and a mixture follows the best of
-    them: the log loss is 1-mixable, so with prior weights $w_i$
+    the row that do not depend on the unit or the origin of a column (`streams.views`), and a mixture follows the best
+    of them: the log loss is 1-mixable, so with prior weights $w_i$
 
     $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln\frac1{w_i} + \ln\frac{n+9}{9} + \ln\frac1{0.4} + 0.11\ln\frac{n+9}{9}$$
 
@@ -61,7 +61,7 @@ class Auto(NamedColumns):
     >>> learner = Auto()
     >>> p = learner.learn_many(X, y)
     >>> print(f"{-np.log(np.where(y, p, 1 - p))[1000:].mean():.2f} nats a row in the second half")
-    0.08 nats a row in the second half
+    0.04 nats a row in the second half
     >>> max(learner.weights_, key=learner.weights_.get)
     'AIOLI on the square view, λ = 0.1'
     """
@@ -69,7 +69,9 @@ class Auto(NamedColumns):
     def __init__(self, experts: int | None = None) -> None:
         super().__init__()
         if experts is not None and not (isinstance(experts, int) and 1 <= experts <= len(EXPERTS)):
-            raise ValueError(f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all")
+            raise ValueError(
+                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all"
+            )
         self.experts = experts
         self._experts = EXPERTS[:experts]
         self._tally: Vector = np.zeros(3)
@@ -187,7 +189,9 @@ class Auto(NamedColumns):
 
     def merge(self, other: Self) -> Self:
         """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""
-        raise ValueError("Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners")
+        raise ValueError(
+            "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
+        )
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
@@ -202,7 +206,7 @@ class Auto(NamedColumns):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, tensors = read_file(path)
+        header, tensors = read_file(path, "Auto")
         try:
             learner = cls(**header["parameters"])
             learner._restore(header["features"], tensors)
@@ -241,7 +245,7 @@ class Auto(NamedColumns):
                 self._play(X, labels[part], stakes[part], announced[part])
         announced = np.where(np.isnan(late), announced, late)
         losses = softplus_many(np.where(labels == 1.0, -announced, announced))
-        self._tally += (len(rows), stakes.sum(), stakes @ losses)
+        self._tally += np.array([len(rows), stakes.sum(), stakes @ losses])
         return sigmoid_many(announced)
 
     def _play(self, X: Matrix, labels: Vector, stakes: Vector, announced: Vector) -> None:
@@ -258,7 +262,7 @@ class Auto(NamedColumns):
         """The probability announced; None if x is no row. An expert that would lose digits is factored, and goes on."""
         first = 0
         while True:
-            outcome: int = learn_row(*cast(Any, self._one), x, label, first)
+            outcome = learn_row(*cast(Any, (*cast(Any, self._one), x, label, first)))
             if outcome == DONE:
                 return self._z.item(-1)
             if outcome < 0:
@@ -294,7 +298,9 @@ class Auto(NamedColumns):
 
     def _restore(self, features: int | None, arrays: dict[str, Vector]) -> None:
         if features is not None:
-            self._begin(int(features))
+            if arrays["columns"].shape != (4, features):  # before anything of that width is made
+                raise ValueError(f"{features} columns, of shape {arrays['columns'].shape}")
+            self._begin(features)
         expected = self._arrays()
         shapes = {name: array.shape for name, array in arrays.items()}
         if shapes != {name: array.shape for name, array in expected.items()}:
@@ -306,6 +312,7 @@ class Auto(NamedColumns):
         return {"experts": self.experts, "features": self.n_features_, "names": self._names, "arrays": self._arrays()}
 
     def __setstate__(self, contents: dict[str, Any]) -> None:
-        self.__init__(contents["experts"])  # type: ignore[misc]
+        fresh = type(self)(contents["experts"])
+        self.__dict__.update(fresh.__dict__)
         self._restore(contents["features"], contents["arrays"])
         self._names = contents["names"]

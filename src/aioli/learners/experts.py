@@ -46,9 +46,9 @@ class Expert:
         return Game(8.0, self.ridge, self.regulariser, self.curvature, self.forgetting, intercept=False)
 
 
-# Every one earns its place (benchmarks/quality.py): certified ones, quick and careful; online Bayes, best where the model
-# is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. A budget keeps the
-# first of them.
+# Every one earns its place (benchmarks/quality.py): certified ones, quick and careful; online Bayes, best where the
+# model is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. A budget keeps
+# the first of them.
 EXPERTS = (
     Expert("standard", ridge=0.01),
     Expert("wave", ridge=0.01),

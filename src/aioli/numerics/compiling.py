@@ -38,5 +38,7 @@ def compiled(signature: str, *, reassociate: bool = False) -> Callable[[Function
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:
     """Turn a scalar function into a NumPy universal function that broadcasts."""
     numba = importlib.import_module("numba")
-    broadcasting: Callable[..., Vector] = numba.vectorize([signature], cache=True)(getattr(function, "py_func", function))
+    broadcasting: Callable[..., Vector] = numba.vectorize([signature], cache=True)(
+        getattr(function, "py_func", function)
+    )
     return broadcasting

@@ -6,6 +6,8 @@ from aioli.numerics.compiling import compiled, elementwise
 
 __all__ = ["root", "root_many"]
 
+LOG_2 = math.log(2.0)
+
 
 @compiled("f8(f8,f8)")
 def root(m: float, a: float) -> float:
@@ -17,6 +19,11 @@ def root(m: float, a: float) -> float:
     target = abs(m)
     excess = target - a
     z = max(excess, target / (1.0 + 0.5 * a))
+    if 8.0 < a < math.inf and target < math.inf:
+        # Where m is near a and both are large, z is about log(2a), and Newton would climb there by 1 a step.
+        near = math.log(a / max(math.log(a) + LOG_2 - excess, 1.0))
+        if near > 1.0:
+            z = max(z, near * (1.0 - 1e-15))
     for _ in range(100):
         if z < 1.0:
             fall = math.expm1(-z)

@@ -11,7 +11,7 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.state.mixture import announce, answer, unpack_compiled
-from aioli.state.single import LOGIT, REFUSED, SPOILED, play_one, predict_logit_one
+from aioli.state.single import LOGIT, play_one, predict_logit_one
 from aioli.streams.views import SQUARE_WIDTH, WAVES, view_row
 
 __all__ = ["DONE", "learn_row", "predict_row"]
@@ -94,7 +94,7 @@ def learn_row(
     y: float,
     first: int,
 ) -> int:
-    """Play the row of weight 1 from expert `first` on; z receives the experts' log-odds, and last the probability announced. O(K d²)."""
+    """Play the row from expert `first` on; z receives their log-odds, and last the probability announced. O(K d²)."""
     d = x.size
     if first == 0:
         if not is_row(columns, x):
@@ -114,7 +114,7 @@ def learn_row(
     for i in range(first, kinds.size):
         desk = hall[starts[i] : starts[i + 1]]
         p = play_one(desk, views[kinds[i], : view_width(kinds[i], d)], y)
-        if p == SPOILED or p == REFUSED:
+        if p < 0.0:
             return i
         z[i] = desk[LOGIT]
     parts = unpack_compiled(board, kinds.size)

@@ -28,7 +28,7 @@ def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -
     text = json.dumps({"format": FORMAT, "version": __version__, **header}, sort_keys=True)
     contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     metadata = {"aioli": text, "sha256": _digest(text, contiguous)}
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".part", dir=path.parent)
+    handle, temporary = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=path.parent)
     os.close(handle)
     try:
         save_file(contiguous, temporary, metadata=metadata)
@@ -43,10 +43,11 @@ def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -
         _sync(path.parent)  # the rename itself
 
 
-def read_file(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
-    """Read a file that `write_file` wrote; anything else is a `ValueError` that says what is wrong with it."""
+def read_file(path: str | os.PathLike[str], learner: str) -> tuple[Header, Tensors]:
+    """Read a file of such a learner that `write_file` wrote; anything else is a `ValueError` that says why."""
     if not Path(path).is_file():
-        raise FileNotFoundError(f"{path}: there is no such file")
+        what = "is a folder" if Path(path).is_dir() else "there is no such file"
+        raise FileNotFoundError(f"{path}: {what}; give a file that save() wrote")
     try:
         with safe_open(path, framework="numpy") as file:
             metadata = file.metadata() or {}
@@ -57,8 +58,10 @@ def read_file(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
         raise ValueError(f"{path}: a safetensors file, but not one that aioli wrote")
     try:
         header = json.loads(metadata["aioli"])
-        version = int(header["format"])
-    except (ValueError, TypeError, KeyError) as error:
+        version = header["format"]
+        if not isinstance(version, int) or version < 1:
+            raise ValueError(f"format {version!r}")
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise ValueError(f"{path}: its header is damaged ({error}); save the model again") from error
     if version > FORMAT:
         raise ValueError(
@@ -67,6 +70,11 @@ def read_file(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
         )
     if metadata.get("sha256") != _digest(metadata["aioli"], tensors):
         raise ValueError(f"{path}: its contents do not match their checksum: the file is damaged; save the model again")
+    if header.get("learner") != learner:
+        raise ValueError(f"{path}: holds a learner of type {header.get('learner')!r}, not {learner!r}")
+    for name, tensor in tensors.items():
+        if tensor.dtype != np.float64 or not np.isfinite(tensor).all():
+            raise ValueError(f"{path}: its array {name!r} is not of finite float64 numbers; save the model again")
     return header, tensors
 
 

@@ -39,8 +39,9 @@ class Game:
     intercept: bool
 
     def __post_init__(self) -> None:
-        _require("radius", self.radius, 0.0 < self.radius < math.inf, "a finite number above 0")
-        _require("ridge", self.ridge, 0.0 < self.ridge < math.inf, "a finite number above 0, or None for 1/radius²")
+        _require("radius", self.radius, 1e-100 <= self.radius <= 1e100, "a number above 0, from 1e-100 to 1e100")
+        wanted = "a number above 0, from 1e-100 to 1e100, or None for 1/radius²"
+        _require("ridge", self.ridge, 1e-100 <= self.ridge <= 1e100, wanted)
         _require(
             "regulariser",
             self.regulariser,
@@ -54,6 +55,8 @@ class Game:
             drifts or self.forgetting == 1.0,
             "1 (never forget) or in (0, 1 - 1e-9]",
         )
+        fits = self.widest_row >= 1.0
+        _require("radius", self.radius, fits, "below 2e12, or with a ridge above 1/(2e12·radius): no row would fit")
         _require("curvature", self.curvature, self.curvature in get_args(Curvature), '"paper", "tight" or "full"')
 
     @cached_property
@@ -68,10 +71,12 @@ class Game:
     def widest_row(self) -> float:
         """The largest ‖x‖ (times weight) at which a single row leaves the state half of its digits.
 
-        One row shrinks P along itself by 1 + hv/2, at most 1 + ‖x‖/(2λB) as h ≤ 1/(B‖x‖) and v ≤ ‖x‖²/λ; the factored
-        form keeps the precision of float64 divided by the square root of that.
+        One row shrinks P along itself by 1 + hv/2, at most 1 + ‖x‖/(2λB) as h ≤ 1/(B‖x‖) and v ≤ ‖x‖²/λ (the full
+        curvature is h ≤ ¼); the factored form keeps the precision of float64 divided by the square root of that.
         """
-        return 2e12 * self.ridge * self.radius
+        if self.curvature == "full":
+            return math.sqrt(8e12 * self.ridge)
+        return min(2e12 * self.ridge * self.radius, 1e150)  # beyond, the square of a norm overflows
 
 
 def _require(name: str, value: object, holds: bool, wanted: str) -> None:

@@ -1,7 +1,7 @@
 r"""Many learners' log-odds become one: a mixture that tracks the best, and two stackers that may beat it.
 
-The log loss is 1-mixable: $p = \sum_i w_i p_i$ with $w_i \leftarrow w_i\,p_i(y)$ loses at most $\ln(1/w_i^0)$ nats more than
-expert i, for ever, on any data. A share $1/(t + 10)$ of the weight goes back to the prior each round, which costs
+The log loss is 1-mixable: $p = \sum_i w_i p_i$ with $w_i \leftarrow w_i\,p_i(y)$ loses at most $\ln(1/w_i^0)$ nats more
+than expert i, for ever, on any data. A share $1/(t + 10)$ of the weight goes back to the prior each round, which costs
 $\ln n$ and lets the mixture follow when another expert becomes the best.
 
 A stacker is online Bayes for the log-odds $z_\mathrm{mix} + u^\top f$, where f holds a 1, the mixture's log-odds, each
@@ -77,9 +77,8 @@ class Mixture:
         self.Q[:] = np.diag(1.0 / self.ridge)
 
 
-
 def mixture_cost(rounds: int, prior: float) -> float:
-    r"""The most that the whole can lose over an expert of this prior weight: $\ln\frac1w$, and what the shares cost. O(1).
+    r"""The most that the whole can lose over an expert of this prior weight: $\ln\frac1w$, and what shares cost. O(1).
 
     A weight that keeps $1 - s_t$ of itself each round keeps $\prod(1 - s_t)$: with $s_t = 1/(t+10)$ that is $9/(n+9)$;
     with a tenth of it, more than $(9/(n+9))^{0.11}$.
@@ -125,7 +124,9 @@ def announce(parts: Parts, z: Vector) -> float:
             scratch[4 + a, i] = product
             total += u[a, i] * f[i]
         said[1 + a] = min(max(total, -CERTAIN), CERTAIN)
-    return mixed_logit(upper, said[: STACKERS + 1], scratch[FOR, K : K + STACKERS + 1], scratch[AGAINST, K : K + STACKERS + 1])
+    return mixed_logit(
+        upper, said[: STACKERS + 1], scratch[FOR, K : K + STACKERS + 1], scratch[AGAINST, K : K + STACKERS + 1]
+    )
 
 
 @compiled("void(f8[::1],f8[::1],f8[::1],f8,f8)")

@@ -5,7 +5,7 @@ Nothing behind this file checks a row again. A message names the row, the column
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -45,6 +45,8 @@ class Rows:
             what = "the row has" if single else "rows have"
             advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
             raise ValueError(f"{what} {columns} columns; this learner knows {width}: {advice} (nothing was learned)")
+        if names is not None and len(names) != columns:
+            raise ValueError(f"{len(names)} names came for {columns} columns; give one a column (nothing was learned)")
         self.width = columns
         self._chunk = max(1, CHUNK_BYTES // (8 * (columns + 1)))
         self._ready: Matrix | None = None
@@ -76,13 +78,13 @@ class Rows:
             return
         row = chunk[t, int(self.intercept) :]
         where = "the row" if self.single else f"row {start + t}"
-        for column, value in enumerate(row):
-            if not math.isfinite(value):
-                name = f"column {column}" if self.names is None else f"column {self.names[column]!r}"
-                raise ValueError(f"{where}: {name} is {value}; drop it or fill it first (nothing was learned)")
-        column = int(np.argmax(np.abs(row)))
+        finite = np.isfinite(row)
+        column = int(np.argmax(np.abs(row) if finite.all() else ~finite))
+        name = f"column {column}" if self.names is None else f"column {self.names[column]!r}"
+        if not finite.all():
+            raise ValueError(f"{where}: {name} is {row[column]}; drop it or fill it first (nothing was learned)")
         raise ValueError(
-            f"{where}: column {column} is {row[column]:g}, which makes a row longer than {widest:g}, beyond which "
+            f"{where}: {name} is {row[column]:g}, which makes a row longer than {widest:g}, beyond which "
             "float64 cannot keep the state exact; scale the columns first (nothing was learned)"
         )
 
@@ -94,7 +96,7 @@ def first_bad_row(X: Matrix, widest: float) -> int:
         norm2 = 0.0
         for i in range(X.shape[1]):
             norm2 += X[t, i] * X[t, i]
-        if not norm2 <= widest * widest:
+        if not (math.sqrt(norm2) <= widest and norm2 < math.inf):
             return t
     return -1
 
@@ -132,7 +134,8 @@ def as_weights(weights: object, rows: Rows, widest: float) -> Vector:
     heavy = values > 1.0
     if heavy.any():
         for start, chunk in rows:
-            load = np.linalg.norm(chunk, axis=1) * values[start : start + len(chunk)]
+            with np.errstate(over="ignore"):
+                load = np.linalg.norm(chunk, axis=1) * values[start : start + len(chunk)]
             if (load > widest).any():
                 t = start + int(np.argmax(load > widest))
                 raise ValueError(
@@ -146,7 +149,8 @@ def as_logits(logits: object, count: int) -> Vector:
     """The log-odds announced for each row; None means that they are announced now, which is NaN to the kernels."""
     if logits is None:
         return np.full(count, math.nan)
-    return _as_floats("logits", logits, count, np.isfinite, "the finite log-odds that predict_logit gave").copy()
+    said = _as_floats("logits", logits, count, lambda z: np.abs(z) <= 1e100, "the log-odds that predict_logit gave")
+    return said.copy()
 
 
 def _as_floats(what: str, given: object, count: int, holds: Callable[[Vector], Any], wanted: str) -> Vector:
@@ -159,27 +163,52 @@ def _as_floats(what: str, given: object, count: int, holds: Callable[[Vector], A
 
 
 def _as_column(what: str, given: object, count: int) -> Any:
-    values = np.asarray(given)
+    try:
+        values = np.asarray(_unmasked(given, "row"))
+    except ValueError as error:
+        raise ValueError(
+            f"{what} are no plain list of numbers ({error}); give one a row (nothing was learned)"
+        ) from None
     if values.ndim == 2 and 1 in values.shape:
         values = values.ravel()
     if values.shape != (count,):
         raise ValueError(f"{count} rows came with {what} of shape {values.shape}; give one a row (nothing was learned)")
     if values.dtype.kind not in "biuf":
+        for t, value in enumerate(values.tolist()):
+            if not isinstance(value, (int, float)):
+                raise ValueError(f"row {t}: of the {what}, {value!r} is no number; give numbers (nothing was learned)")
         raise ValueError(f"{what} of type {values.dtype} came; give numbers or booleans (nothing was learned)")
     return values
+
+
+def _unmasked(given: object, entry: str) -> object:
+    """What is masked is missing, not the number behind the mask."""
+    if isinstance(given, np.ma.MaskedArray) and np.ma.is_masked(given):
+        *row, column = np.argwhere(np.ma.getmaskarray(given))[0].tolist()
+        where = f"row {row[0]}: column {column}" if row else f"{entry} {column}"
+        raise ValueError(f"{where} is masked; drop it or fill it first (nothing was learned)")
+    return np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given
 
 
 def _as_matrix(X: object, *, single: bool) -> Any:
     """A two-dimensional array or CSR matrix of real numbers, not yet converted or copied."""
     if sparse.issparse(X):
-        values: Any = cast(Any, X).tocsr()
-        if single and values.shape[0] != 1:
-            raise ValueError(f"a matrix of shape {values.shape} came for one row; use the _many form")
+        values: Any = X
+        if single and values.ndim == 1:
+            values = values.reshape((1, -1))
+        if values.ndim != 2 or (single and values.shape[0] != 1):
+            wanted = "one row" if single else "many rows"
+            raise ValueError(f"a sparse array of shape {values.shape} came for {wanted}; give two dimensions")
+        values = values.tocsr()
         return values if values.dtype.kind in "biuf" else _refuse_type(values)
+    X = _unmasked(X, "column")
     try:
         values = np.asarray(X)
     except ValueError as error:
         raise ValueError(f"rows of different widths, or not of numbers, came ({error}); give a rectangle") from None
+    types = getattr(X, "dtypes", None)  # a data frame of several types of number comes as objects
+    if values.dtype.kind == "O" and types is not None and all(getattr(t, "kind", "O") in "biuf" for t in list(types)):
+        values = values.astype(np.float64)
     if single:
         if values.ndim == 2 and values.shape[0] == 1:
             values = values[0]

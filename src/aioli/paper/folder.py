@@ -1,0 +1,68 @@
+"""The folder that results go to: tables, figures, and the numbers of finished runs."""
+
+import csv
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from aioli import __version__
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from aioli.paper.experiment import Record
+
+__all__ = ["Folder", "key_of"]
+
+Cells = dict[str, Any]
+
+
+class Folder:
+    """Tables as CSV, figures as PNG and PDF, and one line of JSON for every finished run in `runs/`."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        (self.path / "runs").mkdir(parents=True, exist_ok=True)
+
+    def finished(self, experiment: str) -> dict[str, list[Cells]]:
+        """The rows of every finished run, by its key. A line that was cut off in the middle is no finished run."""
+        runs = self._runs(experiment)
+        known: dict[str, list[Cells]] = {}
+        if runs.exists():
+            for line in runs.read_text(encoding="utf-8").splitlines():
+                try:
+                    entry = json.loads(line)
+                    known[entry["run"]] = entry["rows"]
+                except (json.JSONDecodeError, KeyError, TypeError):
+                    continue
+        return known
+
+    def keep(self, experiment: str, key: str, rows: list[Cells]) -> None:
+        """Enter a finished run, so that it need not be played again."""
+        runs = self._runs(experiment)
+        begun = runs.exists() and runs.stat().st_size > 0 and not runs.read_bytes().endswith(b"\n")
+        with runs.open("a", encoding="utf-8") as file:
+            file.write("\n" * begun + json.dumps({"run": key, "rows": rows}) + "\n")
+
+    def write(self, name: str, rows: Sequence["Record"]) -> None:
+        """A table: one line a row, under the names of its fields."""
+        with (self.path / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, [field.name for field in fields(rows[0])])
+            writer.writeheader()
+            writer.writerows(asdict(row) for row in rows)
+
+    def draw(self, name: str, figure: "Figure") -> None:
+        """A figure, to look at and to print; the same numbers give the same bytes."""
+        figure.savefig(self.path / f"{name}.png", dpi=110)
+        figure.savefig(self.path / f"{name}.pdf", metadata={"CreationDate": None})
+
+    def _runs(self, experiment: str) -> Path:
+        return self.path / "runs" / f"{experiment}.jsonl"
+
+
+def key_of(run: "Record") -> str:
+    """What makes a run the same run: its parameters, and the version that played it."""
+    return json.dumps({"aioli": __version__, **asdict(run)}, sort_keys=True)
