@@ -22,6 +22,7 @@ from aioli.streams.views import Views
 __all__ = ["Auto"]
 
 LONGEST = 1e150  # a row whose square is still finite
+REVIEW = 4096  # rows after which an expert may retire
 TOGETHER = 1024  # rows whose views stay in the cache while expert after expert reads them
 ROUNDS, WEIGHT, LOSS = range(3)
 
@@ -47,7 +48,9 @@ class Auto(NamedColumns):
 
     Notes
     -----
-    Every column may be multiplied by a constant, or have one added, and nothing changes but rounding. `predict` may be
+    Every column may be multiplied by a constant, or have one added, and nothing changes but rounding. An expert to
+    which nobody listens retires after some thousands of rows, and costs nothing from then on: the bounds of the others
+    can only gain by it (`state.mixture`). `predict` may be
     called from several threads; `learn` may not. A label that comes late is learned when it comes; its loss is counted
     where it was announced.
 
@@ -80,6 +83,7 @@ class Auto(NamedColumns):
         self._states: list[State] = []
         self._one: tuple[Any, ...] | None = None  # what the compiled single row takes
         self._z: Vector = np.zeros(len(self._experts) + 1)
+        self._unheard: Vector = np.zeros(len(self._experts))  # at the last review
 
     # ---- one row
 
@@ -140,11 +144,11 @@ class Auto(NamedColumns):
         best: Certificate | None = None
         prove = tight_certificate if tight else running_certificate
         for i, expert in enumerate(self._experts):
-            if not expert.certified:
+            if not expert.certified or self._mixture.prior[i] == 0.0:
                 continue
             own = prove(self._states[i] if self._states else State(expert.game, 1))
             excess = float(self._tally[LOSS]) - (float(self._states[i].tally[Tally.LOSS]) if self._states else 0.0)
-            theorem = own.theorem + mixture_cost(self.rounds, float(self._mixture.prior[i]))
+            theorem = own.theorem + mixture_cost(self.rounds, expert.prior / sum(e.prior for e in self._experts))
             proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
             best = proven if best is None or proven < best else best
         assert best is not None  # the first expert is certified
@@ -187,7 +191,7 @@ class Auto(NamedColumns):
         self._names = names_after
         return self
 
-    def merge(self, other: Self) -> Self:
+    def merge(self, _other: Self) -> Self:
         """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""
         raise ValueError(
             "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
@@ -239,24 +243,41 @@ class Auto(NamedColumns):
             self._begin(rows.width)
         announced = np.empty(len(rows))
         for start, chunk in rows:
-            for first in range(0, len(chunk), TOGETHER):
-                X = chunk[first : first + TOGETHER]
+            first = 0
+            while first < len(chunk):
+                X = chunk[first : first + min(TOGETHER, REVIEW - self.rounds % REVIEW)]
                 part = slice(start + first, start + first + len(X))
-                self._play(X, labels[part], stakes[part], announced[part])
-        announced = np.where(np.isnan(late), announced, late)
-        losses = softplus_many(np.where(labels == 1.0, -announced, announced))
-        self._tally += np.array([len(rows), stakes.sum(), stakes @ losses])
+                self._play(X, labels[part], stakes[part], late[part], announced[part])
+                first += len(X)
         return sigmoid_many(announced)
 
-    def _play(self, X: Matrix, labels: Vector, stakes: Vector, announced: Vector) -> None:
+    def _play(self, X: Matrix, labels: Vector, stakes: Vector, late: Vector, announced: Vector) -> None:
         """Views of the rows, then expert after expert, then the mixture: none looks at the one behind it."""
         views = cast(Views, self._views).of_rows(X)
-        Z = np.empty((len(X), len(self._experts)))
+        Z = np.zeros((len(X), len(self._experts)))
         for i, (expert, state) in enumerate(zip(self._experts, self._states, strict=True)):
-            z = np.full(len(X), math.nan)
-            play(state, views[expert.kind], labels, stakes, z)
-            Z[:, i] = z
+            if self._mixture.prior[i] > 0.0:
+                z = np.full(len(X), math.nan)
+                play(state, views[expert.kind], labels, stakes, z)
+                Z[:, i] = z
         combine_rows(self._mixture.board, Z, labels, stakes, announced)
+        announced[...] = np.where(np.isnan(late), announced, late)
+        losses = softplus_many(np.where(labels == 1.0, -announced, announced))
+        self._tally += np.array([len(X), stakes.sum(), stakes @ losses])
+        self._review()
+
+    def _review(self) -> None:
+        """Every few thousand rows, let those retire to whom nobody has listened since the last time.
+
+        One that forgets stays, for the day the world changes, and so does the first certified one.
+        """
+        if self._tally.item(ROUNDS) % REVIEW:
+            return
+        unheard = self._mixture.unheard()
+        for i, expert in enumerate(self._experts):
+            if unheard[i] and self._unheard[i] and expert.forgetting == 1.0 and i > 0:
+                self._mixture.retire(i)
+        self._unheard[:] = unheard
 
     def _play_one(self, x: Vector, label: float) -> float | None:
         """The probability announced; None if x is no row. An expert that would lose digits is factored, and goes on."""
@@ -264,6 +285,7 @@ class Auto(NamedColumns):
         while True:
             outcome = learn_row(*cast(Any, (*cast(Any, self._one), x, label, first)))
             if outcome == DONE:
+                self._review()
                 return self._z.item(-1)
             if outcome < 0:
                 return None
@@ -291,7 +313,7 @@ class Auto(NamedColumns):
         self._predicting = (*seen, hall, starts, kinds, board)
 
     def _arrays(self) -> dict[str, Vector]:
-        arrays = {"tally": self._tally, "board": self._mixture.board}
+        arrays = {"tally": self._tally, "board": self._mixture.board, "unheard": self._unheard}
         if self._views is not None:
             arrays |= {"hall": self._hall, "columns": self._views.columns, "totals": self._views.totals}
         return arrays

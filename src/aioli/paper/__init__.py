@@ -1,7 +1,7 @@
-"""The paper's results, measured again: each figure, table, theorem and lemma is an experiment with numbers and a figure.
+"""The paper's results, measured again: each figure, table, theorem and lemma is an experiment with a figure of its own.
 
-`run_paper` is what the command `aioli paper` calls. A finished run's numbers are kept, so that what was interrupted goes
-on where it stopped, and a figure can be drawn anew without playing a round.
+`run_paper` is what the command `aioli paper` calls. A finished run's numbers are kept, so that what was interrupted
+goes on where it stopped, and a figure can be drawn anew without playing a round.
 """
 
 import importlib
@@ -35,7 +35,7 @@ def run_paper(out: str, fast: bool, processes: int | None, only: Sequence[str] |
     >>> run_paper("paper", fast=True, processes=1, only=["figure3"])
     Traceback (most recent call last):
     ...
-    ValueError: no experiment is called 'figure3'; there are figure1, figure2, table1, theorem1, theorem2, lemma2, errata
+    ValueError: no experiment is called 'figure3'; there are figure1, figure2, table1, theorem1, theorem2, ...
     """
     chosen = EXPERIMENTS if only is None else tuple(only)
     for name in chosen:

@@ -42,10 +42,10 @@ class Folder:
 
     def keep(self, experiment: str, key: str, rows: list[Cells]) -> None:
         """Enter a finished run, so that it need not be played again."""
-        runs = self._runs(experiment)
-        begun = runs.exists() and runs.stat().st_size > 0 and not runs.read_bytes().endswith(b"\n")
-        with runs.open("a", encoding="utf-8") as file:
-            file.write("\n" * begun + json.dumps({"run": key, "rows": rows}) + "\n")
+        with self._runs(experiment).open("a", encoding="utf-8") as file:
+            file.write(
+                "\n" + json.dumps({"run": key, "rows": rows})
+            )  # the newline first: it ends a line cut off before
 
     def write(self, name: str, rows: Sequence["Record"]) -> None:
         """A table: one line a row, under the names of its fields."""

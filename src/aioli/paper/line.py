@@ -7,6 +7,7 @@ them to its class. A round is O(1).
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.learners.newton import minimise
 from aioli.numerics.compiling import Matrix, Vector, compiled
@@ -17,7 +18,7 @@ __all__ = ["play_ftrl", "play_listing", "play_ogd", "play_ons"]
 
 
 @compiled("f8(f8[:,::1],i8[::1],f8[::1],f8)")
-def play_ftrl(rows: Matrix, which: Vector, y: Vector, ridge: float) -> float:
+def play_ftrl(rows: Matrix, which: NDArray[np.int64], y: Vector, ridge: float) -> float:
     r"""`FTRL`: $\theta_t = \arg\min \lambda\theta^2 + \sum_{s<t}\ell_s$, over k distinct rows and their counts. O(k).
 
     Round t's row is `rows[which[t]]`.

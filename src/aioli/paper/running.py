@@ -47,9 +47,12 @@ def _measure(
     plan = {key_of(run): run for run in experiment.plan(fast)}
     known = folder.finished(experiment.name)
     missing = {key: run for key, run in plan.items() if key not in known}
-    played = _played_here(experiment.name, missing) if pool is None or experiment.timed else None
     counter = _Counter(experiment.name, len(plan), len(plan) - len(missing), progress)
-    for key, rows in played or _played_there(experiment.name, missing, pool):
+    if pool is None or experiment.timed:
+        played = _played_here(experiment.name, missing)
+    else:
+        played = _played_there(experiment.name, missing, pool)
+    for key, rows in played:
         folder.keep(experiment.name, key, rows)
         known[key] = rows
         counter.step()
@@ -61,10 +64,7 @@ def _played_here(name: str, runs: dict[str, Any]) -> Iterator[tuple[str, list[Ce
         yield key, play(name, run)
 
 
-def _played_there(
-    name: str, runs: dict[str, Any], pool: ProcessPoolExecutor | None
-) -> Iterator[tuple[str, list[Cells]]]:
-    assert pool is not None
+def _played_there(name: str, runs: dict[str, Any], pool: ProcessPoolExecutor) -> Iterator[tuple[str, list[Cells]]]:
     waiting = {pool.submit(play, name, run): key for key, run in runs.items()}
     try:
         for done in as_completed(waiting):
@@ -96,7 +96,7 @@ def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
 
 
 def _line(name: str, claim: Claim) -> str:
-    return f"{name:9} {'holds' if claim.holds else 'FAILS'}  {claim.says}: {claim.found}"
+    return f"{name:9} {'holds  ' if claim.holds else 'differs'}  {claim.says}: {claim.found}"
 
 
 class _Counter:
@@ -117,4 +117,6 @@ class _Counter:
     def _show(self) -> None:
         minutes, seconds = divmod(int(time.monotonic() - self.begun), 60)
         end = "\r" if self.live and self.done < self.total else "\n"
-        print(f"{self.name:9} {self.done:4}/{self.total} runs  {minutes}:{seconds:02}", end=end, file=self.to, flush=True)
+        print(
+            f"{self.name:9} {self.done:4}/{self.total} runs  {minutes}:{seconds:02}", end=end, file=self.to, flush=True
+        )

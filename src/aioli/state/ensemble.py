@@ -69,8 +69,12 @@ def predict_row(
         views[3, : view_width(3, d)],
     )
     z = np.empty(kinds.size)
-    for i in range(kinds.size):
-        z[i] = predict_logit_one(hall[starts[i] : starts[i + 1]], views[kinds[i], : view_width(kinds[i], d)])
+    for i in range(kinds.size):  # the board begins with the prior weights: 0 for a retired expert
+        z[i] = (
+            0.0
+            if board[i] == 0.0
+            else predict_logit_one(hall[starts[i] : starts[i + 1]], views[kinds[i], : view_width(kinds[i], d)])
+        )
     # a board of its own has its own scratch, so that threads may predict side by side
     return announce(unpack_compiled(board.copy(), kinds.size), z)
 
@@ -111,13 +115,16 @@ def learn_row(
             views[2, : view_width(2, d)],
             views[3, : view_width(3, d)],
         )
+    parts = unpack_compiled(board, kinds.size)
+    prior = parts[0]
     for i in range(first, kinds.size):
+        if prior[i] == 0.0:  # retired
+            continue
         desk = hall[starts[i] : starts[i + 1]]
         p = play_one(desk, views[kinds[i], : view_width(kinds[i], d)], y)
         if p < 0.0:
             return i
         z[i] = desk[LOGIT]
-    parts = unpack_compiled(board, kinds.size)
     said = announce(parts, z[: kinds.size])
     answer(parts, y, 1.0)
     z[kinds.size] = sigmoid(said)

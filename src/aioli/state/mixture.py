@@ -9,6 +9,9 @@ expert's deviation from them, and the labels just seen. It starts as the mixture
 mixture cannot say: that an expert is too bold, that two together know more, that labels come in runs. One stacker
 remembers everything, one forgets. A second mixture chooses among the three, so that all of this costs at most
 $\ln(1/0.4)$ nats, and $0.1\ln n$ for its share, over the first mixture.
+
+An expert to which nobody listens any more may retire. Its weight is shared out among the others: every other $w_i$
+grows, so each bound above stays true for those who stay; for the one who left it holds up to the round it left.
 """
 
 import math
@@ -76,6 +79,18 @@ class Mixture:
         self.ridge[0] = 4.0
         self.Q[:] = np.diag(1.0 / self.ridge)
 
+    def unheard(self) -> Vector:
+        """Which experts neither the mixture nor a stacker listens to: below 1 % of the weight, and 0.05 of log-odds."""
+        listening = self.upper[1:] > 0.01
+        said = np.abs(self.u[listening, 2 : 2 + self.weights.size]).max(axis=0, initial=0.0)
+        return np.asarray((self.weights < 0.01) & (said < 0.05) & (self.prior > 0.0))
+
+    def retire(self, expert: int) -> None:
+        """Listen to an expert no more: its weight goes to the others, which can only lower their bounds."""
+        self.prior[expert] = self.weights[expert] = 0.0
+        self.prior /= self.prior.sum()
+        self.weights /= self.weights.sum()
+
 
 def mixture_cost(rounds: int, prior: float) -> float:
     r"""The most that the whole can lose over an expert of this prior weight: $\ln\frac1w$, and what shares cost. O(1).
@@ -103,7 +118,7 @@ def mixed_logit(weights: Vector, z: Vector, yes: Vector, no: Vector) -> float:
 @compiled(f"f8({PARTS},f8[::1])", reassociate=True)
 def announce(parts: Parts, z: Vector) -> float:
     """The log-odds of the whole, given those of the experts; touches only the scratch. O(K²)."""
-    _, weights, _, upper, ridge, Q, u, memory, scratch = parts
+    prior, weights, _, upper, ridge, Q, u, memory, scratch = parts
     K = z.size
     F = ridge.size
     said, f = scratch[0], scratch[1]
@@ -111,7 +126,7 @@ def announce(parts: Parts, z: Vector) -> float:
     f[0] = 1.0
     f[1] = min(max(mixed, -BOLD), BOLD)
     for i in range(K):
-        f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT)
+        f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
     f[F - 2] = memory[LAST_LABEL]
     f[F - 1] = memory[MEAN_LABEL]
     said[0] = mixed

@@ -1,0 +1,35 @@
+"""How the paper's figures look."""
+
+from collections.abc import Iterable
+
+try:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+except ImportError:
+    raise ImportError("the paper's figures need matplotlib: pip install 'aioli-online[plot]'") from None
+
+__all__ = ["COLOURS", "Axes", "Figure", "tidy"]
+
+# One colour a learner in every figure; the improper ones dark, the proper ones warm.
+COLOURS = {
+    "AIOLI": "#0b6e4f",
+    "AIOLI, R-free": "#3fa34d",
+    "AIOLI, tight": "#1f77b4",
+    "AIOLI, tight, c = ½": "#5e3c99",
+    "Foster": "#222222",
+    "FTRL": "#c84c09",
+    "OGD": "#e0a100",
+    "ONS": "#b03060",
+    "ONS, projected": "#e377c2",
+    "EKF": "#8a8d91",
+    "Foster, quadrature": "#222222",
+    "Foster, particles": "#777777",
+}
+
+
+def tidy(axes: Iterable[Axes]) -> None:
+    """No box, a faint grid."""
+    for each in axes:
+        each.spines[["top", "right"]].set_visible(False)
+        each.grid(color="#e6e6e6", linewidth=0.6)
+        each.set_axisbelow(True)

@@ -1,0 +1,217 @@
+r"""Figure 2: regret against n on Hazan, Koren and Levy's law, as the paper has it and in the lower bound's regime.
+
+The paper fixes $\epsilon = 0.01$ and $B = \ln n$. Then χ can be learned once n passes $B\epsilon^{-3/2}$, about $10^4$
+rows, and the law is no longer hard for proper learners; $\epsilon_n = n^{-2/3}$ keeps it hard at every n. Both are
+played.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix
+from aioli.paper.cast import CAST, best_losses, losses
+from aioli.paper.drawing import COLOURS, Axes, Figure, tidy
+from aioli.paper.experiment import Claim, Experiment
+from aioli.paper.folder import Folder
+from aioli.paper.growth import slope_interval, worse
+from aioli.streams.laws import hazan_koren_levy, hazan_koren_levy_shrinking
+
+__all__ = ["EXPERIMENT"]
+
+LAWS = {"fixed": hazan_koren_levy, "shrinking": hazan_koren_levy_shrinking}
+TITLES = {"fixed": "ε = 0.01, as in the paper", "shrinking": "$ε_n = n^{-2/3}$, hard at every n"}
+CHIS = (1, -1)
+
+
+@dataclass(frozen=True)
+class Game:
+    """A run: n rows of a law, χ, and the seed."""
+
+    law: str
+    n: int
+    chi: int
+    seed: int
+
+
+@dataclass(frozen=True)
+class Regret:
+    """A learner's regret in nats: against the ball |θ| ≤ ln n, and against every θ there is."""
+
+    law: str
+    n: int
+    chi: int
+    seed: int
+    learner: str
+    regret: float
+    beyond: float
+
+
+@dataclass(frozen=True)
+class Mean:
+    """The worse of the two means over runs, with its standard error, and which χ it is."""
+
+    law: str
+    n: int
+    learner: str
+    chi: int
+    regret: float
+    error: float
+    beyond_chi: int
+    beyond: float
+    beyond_error: float
+
+
+@dataclass(frozen=True)
+class Slope:
+    """The log–log slope of the worse mean regret with its 95 % interval, and the least c with regret ≤ c·ln n."""
+
+    law: str
+    against: str
+    learner: str
+    first: int
+    last: int
+    slope: float
+    low: float
+    high: float
+    per_log: float
+
+
+def plan(fast: bool) -> list[Game]:
+    """Ten runs a law, χ and n, the longest first; the seed differs in every one of them."""
+    thirds, runs = (range(6, 13), 4) if fast else (range(6, 19), 10)
+    sizes = [round(10 ** (k / 3)) for k in reversed(thirds)]
+    return [Game(law, n, chi, 10 * n + run) for n in sizes for law in LAWS for chi in CHIS for run in range(runs)]
+
+
+def measure(game: Game) -> list[Regret]:
+    """Everyone's regret on the same rows."""
+    X, y = LAWS[game.law](game.n, game.chi).take(game.n, game.seed)
+    B = math.log(game.n)
+    ball, line = best_losses(X, y, B)
+    return [
+        Regret(game.law, game.n, game.chi, game.seed, learner, loss - ball, loss - line)
+        for learner, loss in losses(X, y, B).items()
+    ]
+
+
+# ---- what the numbers say
+
+
+def tell(rows: list[Regret], folder: Folder) -> list[Claim]:
+    """The means, the slopes, and the figure."""
+    table = {(law, learner): gathered(rows, law, learner) for law in LAWS for learner in CAST}
+    means = [mean(law, learner, n, *sides) for (law, learner), at in table.items() for n, sides in at.items()]
+    last = max(row.n for row in rows)
+    slopes = [slope for key, at in table.items() for slope in slopes_of(*key, at, last)]
+    folder.write("figure2", rows)
+    folder.write("figure2-means", means)
+    folder.write("figure2-slopes", slopes)
+    folder.draw("figure2", draw(means))
+    return claims(means, slopes)
+
+
+def gathered(rows: Sequence[Regret], law: str, learner: str) -> dict[int, tuple[Matrix, Matrix]]:
+    """For each n, the regrets against the ball and beyond it: one line of runs a χ."""
+    mine = [row for row in rows if row.law == law and row.learner == learner]
+    return {
+        n: (
+            np.array([[row.regret for row in mine if row.n == n and row.chi == chi] for chi in CHIS]),
+            np.array([[row.beyond for row in mine if row.n == n and row.chi == chi] for chi in CHIS]),
+        )
+        for n in sorted({row.n for row in mine})
+    }
+
+
+def mean(law: str, learner: str, n: int, ball: Matrix, line: Matrix) -> Mean:
+    """Both regrets at one n."""
+    (i, regret, error), (j, beyond, beyond_error) = worse(ball), worse(line)
+    return Mean(law, n, learner, CHIS[i], regret, error, CHIS[j], beyond, beyond_error)
+
+
+def slopes_of(law: str, learner: str, at: dict[int, tuple[Matrix, Matrix]], last: int) -> list[Slope]:
+    """Over the upper three decades, and over the rise before χ can be learned."""
+    found = []
+    first = last / 1000.0
+    for end in {last, min(last, 25_000)}:
+        kept = [n for n in at if 0.99 * first <= n <= end]
+        for side, against in enumerate(("ball", "line")):
+            regrets = {n: at[n][side] for n in kept}
+            slope, low, high = slope_interval(regrets)
+            per_log = max(worse(regrets[n])[1] / math.log(n) for n in kept)
+            found.append(Slope(law, against, learner, kept[0], kept[-1], slope, low, high, per_log))
+    return found
+
+
+def claims(means: Sequence[Mean], slopes: Sequence[Slope]) -> list[Claim]:
+    """The paper's sentences about its figure."""
+    by = {(s.law, s.against, s.learner, s.last): s for s in slopes}
+    last = max(s.last for s in slopes)
+    ftrl = by["shrinking", "ball", "FTRL", last]
+    rise = [m for m in means if m.law == "fixed" and m.learner == "FTRL"]
+    top = max(rise, key=lambda m: m.regret)
+    worst = {learner: max(m.regret for m in means if m.learner == learner) for learner in CAST}
+    told = f"n = {ftrl.first} to {last}"
+    return [
+        Claim(
+            "FTRL's regret is polynomial in n, at least n^(1/3) where ε_n = n^(-2/3)",
+            f"slope {ftrl.slope:.3f} [{ftrl.low:.3f}, {ftrl.high:.3f}], {told}",
+            ftrl.high > 0.3,
+        ),
+        Claim(
+            "FTRL's regret is polynomial in n at ε = 0.01",
+            f"it rises to {top.regret:.1f} at n = {top.n}; at n = {rise[-1].n} it is {rise[-1].regret:.1f}",
+            top.n == rise[-1].n,
+        ),
+        *(
+            Claim(
+                f"{learner}'s regret is poly-logarithmic",
+                f"at most {max(by[law, 'ball', learner, last].per_log for law in LAWS):.2f}·ln n, "
+                f"{worst[learner]:.2f} nats at the most, {told}",
+                max(by[law, "ball", learner, last].per_log for law in LAWS) < 2.0,
+            )
+            for learner in ("AIOLI", "Foster")
+        ),
+    ]
+
+
+# ---- the figure
+
+
+def draw(means: Sequence[Mean]) -> Figure:
+    """Rows: the law; columns: against the ball, and against every θ."""
+    figure = Figure(figsize=(10.0, 7.4), layout="constrained")
+    grid = figure.subplots(2, 2, sharex=True, sharey=True)
+    for i, law in enumerate(LAWS):
+        for j, against in enumerate(("regret", "beyond")):
+            draw_panel(grid[i, j], [m for m in means if m.law == law], against)
+            grid[i, j].set_title(f"{TITLES[law]}; against {'|θ| ≤ ln n' if j == 0 else 'every θ'}", fontsize=10)
+    for axes in grid[1]:
+        axes.set_xlabel("n")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("regret in nats (linear between −1 and 1)")
+    handles, labels = grid[0, 0].get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    tidy(grid.flat)
+    return figure
+
+
+def draw_panel(axes: Axes, means: Sequence[Mean], against: str) -> None:
+    """Lines on a logarithmic axis that is linear about 0, since an improper learner's regret may be negative."""
+    for learner in CAST:
+        mine = [m for m in means if m.learner == learner]
+        values = [getattr(m, against) for m in mine]
+        style = "o-" if learner in ("FTRL", "AIOLI", "Foster") else ".--"
+        axes.plot(
+            [m.n for m in mine], values, style, color=COLOURS[learner], markersize=4, linewidth=1.3, label=learner
+        )
+    n = np.array(sorted({m.n for m in means}), dtype=np.float64)
+    axes.plot(n, 1.5 * (n / n[0]) ** (1 / 3), ":", color="black", linewidth=1.0, label="slope ⅓, the lower bound's")
+    axes.set(xscale="log")
+    axes.set_yscale("symlog", linthresh=1.0)
+    axes.axhline(0.0, color="black", linewidth=0.5)
+
+
+EXPERIMENT = Experiment("figure2", Regret, plan, measure, tell)

@@ -1,0 +1,180 @@
+r"""Theorem 1: regret ≤ tight certificate ≤ certificate ≤ theorem, over streams, n, d, B and λ, adversaries among them.
+
+Rows have length R = 1, so that the paper's $1 + BR$ and the round's own $1 + B\|x_t\|$ are the same; on the law of Hazan,
+Koren and Levy they are shorter.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from aioli.evaluate.hindsight import best_in_ball
+from aioli.learners.aioli import AIOLI
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.paper.drawing import Figure, tidy
+from aioli.paper.experiment import Claim, Experiment
+from aioli.paper.folder import Folder
+from aioli.state.game import Curvature
+from aioli.streams.laws import hazan_koren_levy
+from aioli.streams.synthetic import against, named
+
+__all__ = ["EXPERIMENT", "on_the_sphere"]
+
+STREAMS = ("logistic", "separable", "noisy", "rotating", "hkl", "adversary", "adversary, one row")
+VARIANTS: tuple[tuple[str, Curvature, float], ...] = (
+    ("paper, c = 1", "paper", 1.0),
+    ("paper, c = ½", "paper", 0.5),
+    ("tight, c = 1", "tight", 1.0),
+    ("tight, c = ½", "tight", 0.5),
+)
+ROUNDING = 1e-6  # nats: best_in_ball is right to 1e-8, and sums over 10⁴ rounds to 1e-9
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """A run: a stream of n rows and d columns, for every λ and variant at once."""
+
+    stream: str
+    d: int
+    radius: float
+    n: int
+
+
+@dataclass(frozen=True)
+class Chain:
+    """Four numbers of nats that should not fall from left to right."""
+
+    stream: str
+    d: int
+    radius: float
+    ridge: float
+    variant: str
+    n: int
+    regret: float
+    tight_certificate: float
+    certificate: float
+    theorem: float
+
+    @property
+    def holds(self) -> bool:
+        """Whether they are in order."""
+        ordered = (self.regret, self.tight_certificate, self.certificate, self.theorem)
+        return all(low <= high + ROUNDING for low, high in zip(ordered, ordered[1:], strict=False))
+
+
+def plan(fast: bool) -> list[Bounded]:
+    """Widths from 1 to 64 and radii from 1 to 16; the one law of one column only there."""
+    n, widths = (400, (1, 4)) if fast else (10_000, (64, 16, 4, 1))
+    cells = product(STREAMS, widths, (1.0, 4.0, 16.0))
+    return [Bounded(name, d, B, n) for name, d, B in cells if (name == "hkl") <= (d == 1) <= (name != "rotating")]
+
+
+def measure(run: Bounded) -> list[Chain]:
+    """Three ridges and four variants, each after n/100, n/10 and n rows."""
+    lengths = (run.n // 100, run.n // 10, run.n)
+    known = None if run.stream.startswith("adversary") else _law(run)
+    best = known and [best_in_ball(known[0][:n], known[1][:n], run.radius, intercept=False).loss for n in lengths]
+    chains = []
+    for ridge, (variant, curvature, c) in product(sorted({run.radius**-2, 0.01, 1.0}), VARIANTS):
+        learner = AIOLI(run.radius, ridge, c, curvature, intercept=False)
+        for i, (n, X, y) in enumerate(_game(learner, run, lengths, known)):
+            least = best[i] if best else best_in_ball(X, y, run.radius, intercept=False).loss
+            running, tight = learner.certificate(), learner.certificate(tight=True)
+            numbers = (learner.loss - least, float(tight), float(running), running.theorem)
+            chains.append(Chain(run.stream, run.d, run.radius, ridge, variant, n, *numbers))
+    return chains
+
+
+def on_the_sphere(X: Matrix) -> Matrix:
+    """Rows of length 1, in the same directions."""
+    return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def _law(run: Bounded) -> tuple[Matrix, Vector]:
+    if run.stream == "hkl":
+        return hazan_koren_levy(max(9, round(math.exp(run.radius))), epsilon=run.n ** (-2 / 3)).take(run.n, seed=0)
+    X, y = named(run.stream, width=run.d).take(run.n, seed=0)
+    return on_the_sphere(X), y
+
+
+def _game(
+    learner: AIOLI, run: Bounded, lengths: Sequence[int], known: tuple[Matrix, Vector] | None
+) -> Iterator[tuple[int, Matrix, Vector]]:
+    """Play on to each length; yields it with the rows and labels so far. An adversary's labels are made on the way."""
+    X, y = known or (_adversary_rows(run), np.empty(run.n))
+    start = 0
+    for n in lengths:
+        if known is None:
+            y[start:n] = [label for _, label, _ in against(learner, X[start:n], seed=start)]
+        else:
+            learner.learn_many(X[start:n], y[start:n])
+        start = n
+        yield n, X[:n], y[:n]
+
+
+def _adversary_rows(run: Bounded) -> Matrix:
+    if run.stream == "adversary, one row":
+        return np.eye(1, run.d).repeat(run.n, axis=0)
+    return on_the_sphere(np.random.default_rng(1).standard_normal((run.n, run.d)))
+
+
+# ---- what the numbers say
+
+
+def tell(rows: list[Chain], folder: Folder) -> list[Claim]:
+    """The chain for every row, and how much each link gives away."""
+    folder.write("theorem1", rows)
+    folder.draw("theorem1", draw(rows))
+    broken = [row for row in rows if not row.holds]
+    told = f"{len(broken)} exceptions in {len(rows)} games"
+    share = max(row.regret / row.theorem for row in rows)
+    half = [row for row in rows if row.variant == "tight, c = ½"]
+    return [
+        Claim("regret ≤ theorem 1", f"at most {share:.3f} of it", all(r.regret <= r.theorem + ROUNDING for r in rows)),
+        Claim("regret ≤ tight certificate ≤ certificate ≤ theorem", told, not broken),
+        Claim(
+            "the certificate is far below the theorem",
+            f"by {_middle(rows, lambda r: r.theorem / r.certificate):.1f} times in the median, the tight one by "
+            f"{_middle(rows, lambda r: r.theorem / max(r.tight_certificate, 1e-3)):.1f}",
+            _middle(rows, lambda r: r.theorem / r.certificate) > 1.0,
+        ),
+        Claim(
+            "c = ½ keeps half of the bound",
+            f"regret at most {max(row.regret / row.theorem for row in half):.3f} of the halved bound",
+            all(row.holds for row in half),
+        ),
+    ]
+
+
+def _middle(rows: Sequence[Chain], of: Callable[[Chain], float]) -> float:
+    return float(np.median([of(row) for row in rows]))
+
+
+def draw(rows: Sequence[Chain]) -> Figure:
+    """A panel a variant: everything below the diagonal is below the theorem."""
+    figure = Figure(figsize=(9.0, 7.6), layout="constrained")
+    grid = figure.subplots(2, 2, sharex=True, sharey=True)
+    for axes, (variant, _, _) in zip(grid.flat, VARIANTS, strict=True):
+        mine = [row for row in rows if row.variant == variant]
+        x = [row.theorem for row in mine]
+        for name, colour in (("certificate", "#e0a100"), ("tight_certificate", "#c84c09"), ("regret", "#0b6e4f")):
+            label = name.replace("_", " ")
+            axes.scatter(x, [getattr(row, name) for row in mine], s=5, color=colour, label=label, linewidths=0)
+        ends = np.array([min(x), max(x)])
+        axes.plot(ends, ends, "k--", linewidth=0.8, label="the theorem's bound")
+        axes.set(xscale="log", title=variant)
+        axes.set_yscale("symlog", linthresh=1.0)
+        axes.axhline(0.0, color="black", linewidth=0.5)
+    for axes in grid[1]:
+        axes.set_xlabel("the theorem's bound, in nats")
+    for axes in grid[:, 0]:
+        axes.set_ylabel("nats (linear between −1 and 1)")
+    grid[0, 0].legend(frameon=False, fontsize=8, loc="lower left")
+    tidy(grid.flat)
+    return figure
+
+
+EXPERIMENT = Experiment("theorem1", Chain, plan, measure, tell)

@@ -1,0 +1,237 @@
+"""River's face: any learner as a classifier of dictionaries, whose keys come and go, and of mini-batches."""
+
+import copy
+import sys
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from numbers import Real
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from aioli.faces import fresh_copy, learn_rows
+from aioli.learners.aioli import AIOLI
+from aioli.learners.protocol import Learner
+from aioli.numerics.compiling import Vector
+
+try:
+    import narwhals.stable.v2 as nw
+    from river.base import MiniBatchClassifier
+    from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
+except ImportError as missing:
+    raise ImportError("aioli.river needs River 0.26 or newer: pip install 'aioli-online[river]'") from missing
+
+__all__ = ["AIOLIClassifier"]
+
+Columns = dict[Hashable, int]
+Sides = dict[Hashable, int]
+
+LARGEST = sys.float_info.max
+
+
+class AIOLIClassifier(MiniBatchClassifier):
+    r"""Online logistic regression as a River classifier of two labels.
+
+    A key's column is made when the key is first learned from, exactly as if it had been there, and 0, from the first
+    row. A key that is absent is 0, and so is one that has not been learned from yet. `learn_many` is `learn_one` row by
+    row: the same game. O(d²) a row, and as much for a new column.
+
+    Parameters
+    ----------
+    learner
+        A learner that has seen nothing, such as `AIOLI(radius=2.0)`: a copy of it learns. None is `Auto()`, which needs
+        no scaler in front. Learners other than these two take no new keys after the first row, and no weights.
+
+    Notes
+    -----
+    Columns are in the order in which their keys came, those that came together in sorted order: the order within a
+    dictionary never matters. The labels False, 0 and -1 are the learner's 0, True and 1 its 1; of other labels, the
+    first to come is its 0. A label that has not come yet is called by what it must be, or None where nobody can know;
+    before the first, they are False and True. Values must be numbers: encode others in a pipeline. Whatever is refused
+    leaves no trace.
+
+    Examples
+    --------
+    >>> from river import datasets, evaluate, metrics
+    >>> from aioli.river import AIOLIClassifier
+    >>> evaluate.progressive_val_score(datasets.Phishing(), AIOLIClassifier(), metrics.LogLoss())
+    LogLoss: 0.25
+    """
+
+    def __init__(self, learner: Learner | None = None) -> None:
+        self.learner = learner
+        self._learner = fresh_copy(learner)
+        self._columns: Columns = {}
+        self._sides: Sides = {}
+        self._labels = _names_of_sides({})
+        self._pick: Callable[[Any], Any] | None = None
+        self._y_name: str | None = None
+
+    # ---- one row
+
+    def learn_one(self, x: Mapping[Hashable, Any], y: Any, w: float = 1.0) -> None:
+        """Learn from a row and its label; w multiplies the row's loss."""
+        try:
+            side = self._sides.get(y)
+        except TypeError:  # not even hashable
+            side = None
+        if side is not None and w == 1.0 and x.keys() <= self._columns.keys():
+            self._learner.learn(self._row(x), side)
+        else:
+            self._learn(tuple(x), _numbers(x)[None, :], [y], None if w == 1.0 else [w])
+
+    def predict_proba_one(self, x: Mapping[Hashable, Any], **_: Any) -> dict[Any, float]:
+        """The probability of each label."""
+        p: float = self._learner.predict(self._row(x))
+        zero, one = self._labels
+        return {zero: 1.0 - p, one: p}
+
+    # ---- a mini-batch: any frame that narwhals knows, and the same kind back
+
+    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+        """Learn from the rows in order; w is one weight, or one a row."""
+        frame, labels = into_frame(X), into_series(y)
+        if len(frame) or len(labels):
+            weights = np.full(len(frame), w) if isinstance(w, Real) else w if w is None else into_series(w).to_numpy()
+            self._learn(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
+        self._y_name = labels.name
+
+    def predict_proba_many(self, X: Any) -> Any:
+        """The probability of each label, a column each."""
+        frame = into_frame(X)
+        p = self._predict(frame)
+        zero, one = self._labels
+        return to_native_frame({zero: 1.0 - p, one: p}, like=frame)
+
+    def predict_many(self, X: Any) -> Any:
+        """The likelier label of each row."""
+        frame = into_frame(X)
+        zero, one = self._labels
+        likelier = [one if p > 0.5 else zero for p in self._predict(frame)]
+        return to_native_series(likelier, name=self._y_name, like=frame)
+
+    # ---- within
+
+    def _row(self, x: Mapping[Hashable, Any]) -> Vector:
+        """The row in the order of the columns, without the keys that have none."""
+        if self._pick is not None and len(x) == len(self._columns):
+            try:  # the same keys as ever, in whatever order: no dictionary is searched from Python
+                values = np.array(self._pick(x))
+                if values.ndim == 1 and values.dtype.kind in "biuf":
+                    return values.astype(np.float64, copy=False)
+            except (KeyError, ValueError):
+                pass
+        return _spread(_numbers(x), tuple(x), self._columns)
+
+    def _predict(self, frame: nw.DataFrame[Any]) -> Vector:
+        if not len(frame):
+            return np.empty(0)
+        p: Vector = self._learner.predict_many(_spread(_matrix(frame), tuple(frame.columns), self._columns))
+        return p
+
+    def _learn(self, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object) -> None:
+        """Everything that may be refused happens to copies, or before anything is kept."""
+        new = [key for key in keys if key not in self._columns]
+        columns = self._columns | {key: j for j, key in enumerate(_in_order(new), len(self._columns))}
+        sides = _with_labels(self._sides, labels)
+        learner = _widened(copy.deepcopy(self._learner), columns) if new else self._learner
+        learn_rows(learner, _spread(values, keys, columns), [sides[y] for y in labels], weights)
+        self._learner, self._columns, self._sides = learner, columns, sides
+        self._labels = _names_of_sides(sides)
+        self._pick = itemgetter(*columns) if columns else None
+
+    @classmethod
+    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+        yield {}
+        yield {"learner": AIOLI()}
+
+
+def _spread(values: Vector, keys: Sequence[Hashable], columns: Columns) -> Vector:
+    """Rows in the order of the columns, 0 where a key is absent; a place behind them takes what has no column."""
+    width = _width(columns)
+    rows = np.zeros((*values.shape[:-1], width + 1))
+    rows[..., [columns.get(key, width) for key in keys]] = values
+    return rows[..., :width]
+
+
+def _width(columns: Columns) -> int:
+    return max(1, len(columns))  # a row without keys still has its label: a first column of zeros stands for its key
+
+
+def _widened(learner: Any, columns: Columns) -> Any:
+    known = learner.n_features_
+    if known is not None and _width(columns) > known:
+        if not hasattr(learner, "grow"):
+            raise ValueError(
+                f"new keys came, {list(columns)[known:]}, but {type(learner).__name__} cannot make new columns; "
+                "give all keys from the first row, or use Auto or AIOLI (nothing was learned)"
+            )
+        learner.grow(_width(columns) - known)
+    if hasattr(learner, "feature_names_"):
+        learner.feature_names_ = [str(key) for key in columns]
+    return learner
+
+
+def _in_order(keys: Sequence[Hashable]) -> list[Any]:
+    keys_of_any_kind: list[Any] = list(keys)
+    try:
+        return sorted(keys_of_any_kind)
+    except TypeError:  # kinds that do not compare
+        return sorted(keys_of_any_kind, key=str)
+
+
+def _with_labels(sides: Sides, labels: list[Any]) -> Sides:
+    """The sides that the labels take, once these have come too."""
+    try:
+        distinct = dict.fromkeys(labels)
+    except TypeError as error:
+        raise ValueError(f"a label is not a single value ({error}); give one of two (nothing was learned)") from None
+    sides = dict(sides)
+    for y in distinct:
+        if y in sides:
+            continue
+        if y is None or y != y:
+            raise ValueError(f"the label is {y!r}; leave out rows whose label is missing (nothing was learned)")
+        if len(sides) == 2:
+            raise ValueError(
+                f"a third label, {y!r}, came after {' and '.join(map(repr, sides))}; this classifier knows two: put it "
+                "into river.multiclass.OneVsRestClassifier (nothing was learned)"
+            )
+        label = y.item() if isinstance(y, np.generic) else y
+        sides[label] = 1 - next(iter(sides.values())) if sides else int(label == 1)
+    return sides
+
+
+def _names_of_sides(sides: Sides) -> tuple[Any, Any]:
+    if not sides:
+        return False, True
+    names: list[Any] = [None, None]
+    for label, side in sides.items():
+        names[side] = label
+    if len(sides) == 1:
+        ((label, side),) = sides.items()
+        names[1 - side] = type(label)(1 - side) if type(label) in (bool, int, float) and label in (0, 1, -1) else None
+    return names[0], names[1]
+
+
+def _numbers(x: Mapping[Hashable, Any]) -> Vector:
+    try:
+        values = np.array([*x.values()])  # without a type: np.float64 would read the string "1" as a number
+        if values.ndim == 1 and values.dtype.kind in "biuf":
+            return values
+    except ValueError:  # sequences of several lengths
+        pass
+    for key, value in x.items():
+        number: Any = value if isinstance(value, (Real, np.bool_)) else math.inf
+        if abs(number) > LARGEST:
+            raise ValueError(f"{key!r} is {value!r}; give numbers, and encode others before (nothing was learned)")
+    return np.array([float(value) for value in x.values()])
+
+
+def _matrix(frame: nw.DataFrame[Any]) -> Vector:
+    for key, kind in frame.schema.items():
+        if not (kind.is_numeric() or kind in (nw.Boolean, nw.Unknown)):  # sparse pandas columns are of unknown kind
+            raise ValueError(
+                f"column {key!r} is of type {kind}; give numbers, and encode others before (nothing was learned)"
+            )
+    return to_numpy(frame)

@@ -1,0 +1,268 @@
+"""scikit-learn's face: any learner as a classifier, for pipelines, searches and displays."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+
+from aioli.faces import fresh_copy, learn_rows
+from aioli.learners.protocol import Learner
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import logit, softplus_many
+
+if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that are used
+
+    class BaseEstimator:
+        """Parameters by name, and tags."""
+
+        def __sklearn_tags__(self) -> Any: ...
+        def get_params(self, deep: bool = True) -> dict[str, Any]:
+            """The parameters."""
+            ...
+
+        def set_params(self, **params: Any) -> Self:
+            """Change parameters."""
+            ...
+
+    class ClassifierMixin:
+        """The accuracy as a score."""
+
+        def score(self, X: object, y: object, sample_weight: object = None) -> float:
+            """The accuracy on the rows."""
+            ...
+
+    check_array: Any
+    check_classification_targets: Any
+    check_is_fitted: Any
+    type_of_target: Any
+    validate_data: Any
+    LabelEncoder: Any
+else:
+    try:
+        from sklearn.base import BaseEstimator, ClassifierMixin
+        from sklearn.preprocessing import LabelEncoder
+        from sklearn.utils import check_array
+        from sklearn.utils.multiclass import check_classification_targets, type_of_target
+        from sklearn.utils.validation import check_is_fitted, validate_data
+    except ImportError as missing:
+        raise ImportError(
+            "aioli.sklearn needs scikit-learn 1.6 or newer: pip install 'aioli-online[sklearn]'"
+        ) from missing
+
+__all__ = ["AIOLIClassifier"]
+
+LEAST, MOST = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg  # probabilities whose log-odds are finite
+
+
+class AIOLIClassifier(ClassifierMixin, BaseEstimator):
+    r"""Online logistic regression as a scikit-learn classifier of two classes.
+
+    `fit` plays the rows once, in their order; `partial_fit` goes on. The rows of `predict_proba` are $(1-p, p)$, where
+    p is what the learner would announce if the row came next. Dense, CSR, pandas and polars rows; any two labels.
+
+    Parameters
+    ----------
+    learner
+        A learner that has seen nothing, such as `AIOLI(radius=2.0)`: a copy of it learns, so that it stays a template.
+        None is `Auto()`, which needs no tuning and no scaling of the columns.
+    class_weight
+        Weights by label, 1 for those not named; "balanced", for `fit` only, is $n/(2n_k)$ for a class of $n_k$ of the
+        n rows, `sample_weight` counted in. They multiply `sample_weight`.
+
+    Attributes
+    ----------
+    learner_
+        The learner that has learned: its certificate, its loss, `save`.
+    classes_
+        The two labels, sorted; p is the probability of the second.
+    n_features_in_, feature_names_in_
+        The number of the columns, and their names where the rows of the first call had any.
+    coef_, intercept_
+        The centre w of what the learner knows, where it has one, as `AIOLI` does. Its predictions hedge, so they are
+        nearer to ½ than w alone would say.
+
+    Notes
+    -----
+    A row's weight multiplies its loss; a row of weight 0 is left out. Rows are learned in their order, a heavy one
+    once: neither another order nor repeating a row instead of weighting it gives quite the same model. A call that is
+    refused leaves the classifier as it was.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli.sklearn import AIOLIClassifier
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(1000, 3)) * [1.0, 1000.0, 0.001]
+    >>> y = np.where(X @ [1.0, -0.002, 500.0] + rng.logistic(size=1000) > 0, "click", "skip")
+    >>> model = AIOLIClassifier().fit(X[:500], y[:500]).partial_fit(X[500:], y[500:])
+    >>> model.classes_
+    array(['click', 'skip'], dtype='<U5')
+    >>> print(f"{model.score(X, y):.2f}")
+    0.81
+    """
+
+    def __init__(self, learner: Learner | None = None, class_weight: Mapping[Any, float] | str | None = None) -> None:
+        self.learner = learner
+        self.class_weight = class_weight
+
+    def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
+        """Forget everything, and play the rows once, in their order."""
+        with _all_or_nothing(self):
+            rows, labels = self._validated(X, y, reset=True)
+            encoder = LabelEncoder().fit(labels)
+            self._begin(encoder.classes_)
+            codes = encoder.transform(labels)
+            weights = _as_weights(sample_weight, len(codes))
+            if weights is not None and not weights.any():
+                raise ValueError("sample_weight is zero for every row; give at least one a weight above zero")
+            taught = codes if weights is None else codes[weights > 0.0]
+            if np.ptp(taught) == 0:
+                label = self.classes_[taught[0]]
+                raise ValueError(
+                    f"every row is of one class, {label!r}; give rows of two, or use partial_fit with classes=[…]"
+                )
+            self._learn(rows, codes, self._stakes(codes, weights))
+        return self
+
+    def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
+        """Go on learning, from the next rows in their order. The first call must be given both `classes`."""
+        with _all_or_nothing(self):
+            first = not hasattr(self, "learner_")
+            if first and classes is None:
+                raise ValueError("classes must be passed on the first call to partial_fit.")
+            rows, labels = self._validated(X, y, reset=first)
+            encoder = LabelEncoder().fit(self.classes_ if classes is None else classes)
+            if first:
+                self._begin(encoder.classes_)
+            elif not np.array_equal(encoder.classes_, self.classes_):
+                raise ValueError(f"classes are {classes!r}, but were {self.classes_} on the first call; leave them out")
+            if isinstance(self.class_weight, str):
+                raise ValueError(
+                    f"class_weight {self.class_weight!r} is not supported for partial_fit: classes cannot be counted "
+                    "before they come; count a sample of them, and give the weights as a dict"
+                )
+            codes = encoder.transform(labels)
+            self._learn(rows, codes, self._stakes(codes, _as_weights(sample_weight, len(codes))))
+        return self
+
+    def predict_proba(self, X: object) -> Matrix:
+        """The probabilities of the two classes, a row each."""
+        p: Vector = self._fitted().predict_many(self._rows(X))
+        return np.column_stack([1.0 - p, p])
+
+    def predict_log_proba(self, X: object) -> Matrix:
+        """Logarithms of the probabilities, from the log-odds: accurate where a probability is next to 0 or 1."""
+        z = self.decision_function(X)
+        return -np.column_stack([softplus_many(z), softplus_many(-z)])
+
+    def decision_function(self, X: object) -> Vector:
+        """The log-odds of the second class; above 0 where it is the likelier."""
+        learner = self._fitted()
+        rows = self._rows(X)
+        if hasattr(learner, "predict_logit"):
+            single = rows if isinstance(rows, np.ndarray) else (rows[t : t + 1] for t in range(rows.shape[0]))
+            return np.array([learner.predict_logit(x) for x in single])
+        return np.array([logit(p) for p in np.clip(learner.predict_many(rows), LEAST, MOST)])
+
+    def predict(self, X: object) -> Any:
+        """The likelier class of each row."""
+        p: Vector = self._fitted().predict_many(self._rows(X))
+        return self.classes_[(p > 0.5).astype(np.intp)]
+
+    @property
+    def coef_(self) -> Matrix:
+        """The centre of what the learner knows, of shape (1, columns)."""
+        return self._centre()[None, 1:]
+
+    @property
+    def intercept_(self) -> Vector:
+        """The intercept, of shape (1,); 0 where the learner has none."""
+        return self._centre()[:1]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.input_tags.sparse = True
+        return tags
+
+    # ---- within
+
+    def _fitted(self) -> Any:
+        check_is_fitted(self, "learner_")
+        return self.learner_
+
+    def _rows(self, X: object) -> Any:
+        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
+
+    def _validated(self, X: object, y: object, reset: bool) -> tuple[Any, Any]:
+        rows, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=np.float64, order="C")
+        check_classification_targets(labels)
+        return rows, labels
+
+    def _begin(self, classes: Any) -> None:
+        kind = type_of_target(classes)
+        if kind != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        self.classes_ = classes
+        self.learner_ = fresh_copy(self.learner)
+        if hasattr(self.learner_, "feature_names_") and hasattr(self, "feature_names_in_"):
+            self.learner_.feature_names_ = self.feature_names_in_.tolist()
+
+    def _stakes(self, codes: Any, weights: Vector | None) -> Vector | None:
+        """The weight of each row, its class's counted in; None where all are 1."""
+        if self.class_weight is None:
+            return weights
+        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
+            counts = np.bincount(codes, weights, minlength=2)
+            by_class = counts.sum() / (2.0 * counts)
+        elif isinstance(self.class_weight, Mapping):
+            labels = self.classes_.tolist()
+            unknown = [label for label in self.class_weight if label not in labels]
+            if unknown:
+                raise ValueError(f"class_weight names {unknown}, but the classes are {labels}")
+            by_class = np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
+        else:
+            raise ValueError(f"class_weight is {self.class_weight!r}; give a dict, 'balanced' or None")
+        stakes: Vector = by_class[codes] if weights is None else by_class[codes] * weights
+        return stakes
+
+    def _learn(self, rows: Any, codes: Any, stakes: Vector | None) -> None:
+        if stakes is not None:
+            taught = stakes != 0.0
+            rows, codes, stakes = rows[taught], codes[taught], stakes[taught]
+        if len(codes):
+            learn_rows(self.learner_, rows, codes, stakes)
+
+    def _centre(self) -> Vector:
+        learner = self._fitted()
+        if not hasattr(learner, "coefficients"):
+            raise AttributeError(
+                f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
+            )
+        w: Vector = learner.coefficients
+        return w if learner.intercept else np.concatenate([[0.0], w])
+
+
+def _as_weights(sample_weight: object, count: int) -> Vector | None:
+    if sample_weight is None:
+        return None
+    given = np.full(count, sample_weight) if np.isscalar(sample_weight) else sample_weight
+    weights: Vector = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
+    if weights.shape != (count,):
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(count,)}: one weight a row")
+    if (weights < 0.0).any():
+        raise ValueError("Negative values in data passed to `sample_weight`: a weight is at least 0")
+    return weights
+
+
+@contextmanager
+def _all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
+    """Whatever is refused leaves the estimator's attributes as they were."""
+    before = dict(vars(estimator))
+    try:
+        yield
+    except BaseException:
+        vars(estimator).clear()
+        vars(estimator).update(before)
+        raise
