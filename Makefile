@@ -3,7 +3,7 @@ PYTHON ?= python3
 EXTRAS ?= dev
 BIN := .venv/bin
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check bench quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -20,6 +20,13 @@ check: .venv/.dev
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks.speed
+
+# STREAMS=folder of CSV or svmlight files; without it, the streams that scikit-learn and River ship
+quality: .venv/.bench
+	$(BIN)/python -m benchmarks.quality $(if $(STREAMS),--streams $(STREAMS))
+
+paper: .venv/.dev
+	$(BIN)/aioli paper
 
 clean:
 	rm -rf .venv build dist

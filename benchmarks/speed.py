@@ -68,11 +68,13 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
     found: list[Comparison] = []
     dict_costs: list[str] = []
     for width, rows in ((10, 5000), (50, 2000), (200, 1000)):
-        line, seconds = peers.compare_row_by_row(width, _rows(effort, rows), effort.repeats, required=8.0)
-        found.append(line)
+        lines, seconds = peers.compare_row_by_row(width, _rows(effort, rows), effort.repeats, aioli=8.0, auto=1.0)
+        found += lines
         dict_costs.append(f"{1e6 * seconds:.2f} (d = {width})")
     for width, rows in ((10, 20_000), (50, 10_000)):
         found += peers.compare_bulk(width, _rows(effort, rows), effort.repeats, sgd=0.25, vw=8.0)
+    for width, rows in ((10, 20_000), (50, 10_000), (200, 2000)):
+        found.append(peers.compare_auto(width, _rows(effort, rows), effort.heavy_repeats, required=1 / 12))
     found += forms.compare_blocks(1000, effort.repeats, faster=2.5, share=None)
     found += forms.compare_blocks(2000, effort.heavy_repeats, faster=3.5, share=0.6)
     found += [forms.compare_factored(width, effort.heavy_repeats) for width in (50, 200, 1000)]
@@ -80,8 +82,9 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
     return found, [
         f"River has dictionaries made beforehand; to make one of a NumPy row adds {', '.join(dict_costs)} µs",
         "scikit-learn only learns; aioli also says each row's probability before its label; ≥ 0.25× is within 4 times",
-        "Vowpal Wabbit reads text of six digits: a file, its start-up not counted, its parser in a second thread; or "
-        "lines from Python; the requirement is on the faster of the two",
+        "Vowpal Wabbit reads text of six digits: lines from Python, or a file, its parser then in a second thread and "
+        "its start-up not counted",
+        "Auto plays eight learners: ≥ 0.083× is within 12 times",
         f"the last two lines are why learn_many keeps BLAS to one thread ({blas_threads.CORES} cores, {_load()})",
     ]
 

@@ -54,7 +54,7 @@ def comparison_table(title: str, comparisons: Sequence[Comparison], notes: Seque
 
 
 def _comparison_row(c: Comparison) -> tuple[str, ...]:
-    ratio = f"{c.ratio.median:.2f}× ({c.ratio.low:.2f}–{c.ratio.high:.2f})"
+    ratio = f"{c.ratio.median:.3g}× ({c.ratio.low:.3g}–{c.ratio.high:.3g})"
     required = "–" if c.required is None else f"≥ {c.required:g}×"
     verdict = "" if c.met is None else "met" if c.met else "missed"
     return c.what, str(c.width), f"{c.ours:.3f}", c.peer, f"{c.theirs:.3f}", ratio, required, verdict

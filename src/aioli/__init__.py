@@ -1,7 +1,7 @@
 """Online logistic regression: honest probabilities from the first row, no learning rate, and a proven bound.
 
->>> from aioli import AIOLI
->>> learner = AIOLI()
+>>> from aioli import Auto
+>>> learner = Auto()
 >>> learner.predict([0.2, -1.0])
 0.5
 """
@@ -10,21 +10,51 @@ import importlib
 from typing import TYPE_CHECKING
 
 __version__ = "0.1.0"
-__all__ = ["AIOLI", "Algorithm2", "Auto", "Certificate"]
+
+# Where each public name lives. They are loaded on first use: importing aioli must not cost the second that Numba takes.
+_HOMES = {
+    "AIOLI": "aioli.learners.aioli",
+    "AWV": "aioli.learners.awv",
+    "Algorithm2": "aioli.learners.algorithm2",
+    "Auto": "aioli.learners.auto",
+    "Certificate": "aioli.state.certificate",
+    "EKF": "aioli.learners.ekf",
+    "FTRL": "aioli.learners.ftrl",
+    "Foster": "aioli.learners.foster",
+    "MaximumLikelihood": "aioli.learners.maximum_likelihood",
+    "OGD": "aioli.learners.ogd",
+    "ONS": "aioli.learners.ons",
+    "SMP": "aioli.learners.smp",
+}
+
+__all__ = [
+    "AIOLI",
+    "AWV",
+    "EKF",
+    "FTRL",
+    "OGD",
+    "ONS",
+    "SMP",
+    "Algorithm2",
+    "Auto",
+    "Certificate",
+    "Foster",
+    "MaximumLikelihood",
+]
 
 if TYPE_CHECKING:
     from aioli.learners.aioli import AIOLI
     from aioli.learners.algorithm2 import Algorithm2
     from aioli.learners.auto import Auto
+    from aioli.learners.awv import AWV
+    from aioli.learners.ekf import EKF
+    from aioli.learners.foster import Foster
+    from aioli.learners.ftrl import FTRL
+    from aioli.learners.maximum_likelihood import MaximumLikelihood
+    from aioli.learners.ogd import OGD
+    from aioli.learners.ons import ONS
+    from aioli.learners.smp import SMP
     from aioli.state.certificate import Certificate
-
-# Loaded on first use: importing aioli must not cost the second that Numba takes.
-_HOMES = {
-    "AIOLI": "aioli.learners.aioli",
-    "Algorithm2": "aioli.learners.algorithm2",
-    "Auto": "aioli.learners.auto",
-    "Certificate": "aioli.state.certificate",
-}
 
 
 def __getattr__(name: str) -> object:

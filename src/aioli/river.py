@@ -1,7 +1,6 @@
 """River's face: any learner as a classifier of dictionaries, whose keys come and go, and of mini-batches."""
 
 import copy
-import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from numbers import Real
 from operator import itemgetter
@@ -25,8 +24,6 @@ __all__ = ["AIOLIClassifier"]
 
 Columns = dict[Hashable, int]
 Sides = dict[Hashable, int]
-
-LARGEST = sys.float_info.max
 
 
 class AIOLIClassifier(MiniBatchClassifier):
@@ -54,8 +51,9 @@ class AIOLIClassifier(MiniBatchClassifier):
     --------
     >>> from river import datasets, evaluate, metrics
     >>> from aioli.river import AIOLIClassifier
-    >>> evaluate.progressive_val_score(datasets.Phishing(), AIOLIClassifier(), metrics.LogLoss())
-    LogLoss: 0.25
+    >>> loss = evaluate.progressive_val_score(datasets.Phishing(), AIOLIClassifier(), metrics.LogLoss())
+    >>> print(f"{loss.get():.2f} nats a row")
+    0.24 nats a row
     """
 
     def __init__(self, learner: Learner | None = None) -> None:
@@ -91,6 +89,9 @@ class AIOLIClassifier(MiniBatchClassifier):
     def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
         """Learn from the rows in order; w is one weight, or one a row."""
         frame, labels = into_frame(X), into_series(y)
+        missing = labels.is_null().to_list()
+        if any(missing):
+            raise ValueError(f"row {missing.index(True)}: the label is missing; leave it out (nothing was learned)")
         if len(frame) or len(labels):
             weights = np.full(len(frame), w) if isinstance(w, Real) else w if w is None else into_series(w).to_numpy()
             self._learn(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
@@ -191,7 +192,7 @@ def _with_labels(sides: Sides, labels: list[Any]) -> Sides:
         if y in sides:
             continue
         if y is None or y != y:
-            raise ValueError(f"the label is {y!r}; leave out rows whose label is missing (nothing was learned)")
+            raise ValueError(f"the label is {y!r}; leave out rows without one (nothing was learned)")
         if len(sides) == 2:
             raise ValueError(
                 f"a third label, {y!r}, came after {' and '.join(map(repr, sides))}; this classifier knows two: put it "
@@ -221,11 +222,16 @@ def _numbers(x: Mapping[Hashable, Any]) -> Vector:
             return values
     except ValueError:  # sequences of several lengths
         pass
-    for key, value in x.items():
-        number: Any = value if isinstance(value, (Real, np.bool_)) else math.inf
-        if abs(number) > LARGEST:
-            raise ValueError(f"{key!r} is {value!r}; give numbers, and encode others before (nothing was learned)")
-    return np.array([float(value) for value in x.values()])
+    return np.array([_number(key, value) for key, value in x.items()])
+
+
+def _number(key: Hashable, value: object) -> float:
+    if isinstance(value, (Real, np.bool_)):
+        try:
+            return float(value)
+        except OverflowError:  # a whole number beyond float64
+            pass
+    raise ValueError(f"{key!r} is {value!r}; give numbers, and encode others before (nothing was learned)")
 
 
 def _matrix(frame: nw.DataFrame[Any]) -> Vector:

@@ -118,7 +118,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError("sample_weight is zero for every row; give at least one a weight above zero")
             taught = codes if weights is None else codes[weights > 0.0]
             if np.ptp(taught) == 0:
-                label = self.classes_[taught[0]]
+                label = self.classes_.tolist()[taught[0]]
                 raise ValueError(
                     f"every row is of one class, {label!r}; give rows of two, or use partial_fit with classes=[…]"
                 )

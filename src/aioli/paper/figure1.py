@@ -1,8 +1,8 @@
 r"""Figure 1: what FTRL, AIOLI and Foster's mixture say of every x after the same few rows of one column.
 
-FTRL is proper: its log-odds are θx. AIOLI's solve $z + \tfrac{x^2}{2A}\tanh\tfrac z2 = wx$: linear near 0, and back to 0
-far out, where the row's own uncertainty x²/A outweighs what is known. Foster's stay below the log-odds that θ has the
-sign of x under the posterior, however far out x may be.
+FTRL is proper: its log-odds are θx. AIOLI's solve $z + \tfrac{x^2}{2A}\tanh\tfrac z2 = wx$: linear near 0, and back to
+0 far out, where the row's own uncertainty x²/A outweighs what is known. Foster's stay below the log-odds that θ has
+the sign of x under the posterior, however far out x may be.
 """
 
 from collections.abc import Sequence

@@ -1,13 +1,13 @@
 r"""Theorem 1: regret ≤ tight certificate ≤ certificate ≤ theorem, over streams, n, d, B and λ, adversaries among them.
 
-Rows have length R = 1, so that the paper's $1 + BR$ and the round's own $1 + B\|x_t\|$ are the same; on the law of Hazan,
-Koren and Levy they are shorter.
+Rows have length R = 1, so that the paper's $1 + BR$ and the round's own $1 + B\|x_t\|$ are the same; on the law of
+Hazan, Koren and Levy they are shorter.
 """
 
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import pairwise, product
 
 import numpy as np
 
@@ -62,14 +62,14 @@ class Chain:
     def holds(self) -> bool:
         """Whether they are in order."""
         ordered = (self.regret, self.tight_certificate, self.certificate, self.theorem)
-        return all(low <= high + ROUNDING for low, high in zip(ordered, ordered[1:], strict=False))
+        return all(low <= high + ROUNDING for low, high in pairwise(ordered))
 
 
 def plan(fast: bool) -> list[Bounded]:
-    """Widths from 1 to 64 and radii from 1 to 16; the one law of one column only there."""
+    """Widths from 1 to 64 and radii from 1 to 16; one law has one column only, and to turn takes two."""
     n, widths = (400, (1, 4)) if fast else (10_000, (64, 16, 4, 1))
     cells = product(STREAMS, widths, (1.0, 4.0, 16.0))
-    return [Bounded(name, d, B, n) for name, d, B in cells if (name == "hkl") <= (d == 1) <= (name != "rotating")]
+    return [Bounded(name, d, B, n) for name, d, B in cells if d == 1 or name != "hkl" if d > 1 or name != "rotating"]
 
 
 def measure(run: Bounded) -> list[Chain]:
@@ -95,7 +95,7 @@ def on_the_sphere(X: Matrix) -> Matrix:
 
 def _law(run: Bounded) -> tuple[Matrix, Vector]:
     if run.stream == "hkl":
-        return hazan_koren_levy(max(9, round(math.exp(run.radius))), epsilon=run.n ** (-2 / 3)).take(run.n, seed=0)
+        return hazan_koren_levy(round(math.exp(run.radius)), epsilon=run.n ** (-2 / 3)).take(run.n, seed=0)
     X, y = named(run.stream, width=run.d).take(run.n, seed=0)
     return on_the_sphere(X), y
 
