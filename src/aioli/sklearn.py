@@ -98,9 +98,14 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     >>> model = AIOLIClassifier().fit(X[:500], y[:500]).partial_fit(X[500:], y[500:])
     >>> model.classes_
     array(['click', 'skip'], dtype='<U5')
-    >>> print(f"{model.score(X, y):.2f}")
-    0.81
+    >>> print(f"{model.score(X, y):.1f}")
+    0.8
     """
+
+    learner_: Any
+    classes_: Any
+    n_features_in_: int
+    feature_names_in_: Any
 
     def __init__(self, learner: Learner | None = None, class_weight: Mapping[Any, float] | str | None = None) -> None:
         self.learner = learner
