@@ -31,7 +31,7 @@ def some_experts(n: int, K: int, seed: int, scale: float = 2.0) -> tuple[Matrix,
 def by_definition(Z: Matrix, y: Vector, prior: Vector) -> Vector:
     """The same in plain NumPy: two mixtures with shares, and two Bayesian stackers between them."""
     K = Z.shape[1]
-    F = K + 4
+    F = K + 5
     prior = prior / prior.sum()
     w, upper_prior = prior.copy(), np.array([0.4, 0.3, 0.3])
     upper, ridge = upper_prior.copy(), np.r_[4.0, np.ones(F - 1)]
@@ -40,7 +40,7 @@ def by_definition(Z: Matrix, y: Vector, prior: Vector) -> Vector:
     for t, (z, label) in enumerate(zip(Z, y, strict=True)):
         p = w @ sigmoid_many(z)
         mixed = np.log(p) - np.log(w @ sigmoid_many(-z))
-        f = np.r_[1.0, np.clip(mixed, -12, 12), np.clip(z - mixed, -8, 8), last, mean]
+        f = np.r_[1.0, np.clip(mixed, -12, 12), np.clip(z - mixed, -8, 8), np.tanh(mixed / 2), last, mean]
         all_three = np.r_[mixed, [np.clip(mixed + u[a] @ f, -35, 35) for a in range(2)]]
         yes = upper @ sigmoid_many(all_three)
         said.append(np.log(yes) - np.log(upper @ sigmoid_many(-all_three)))

@@ -5,8 +5,9 @@ than expert i, for ever, on any data. A share $1/(t + 10)$ of the weight goes ba
 $\ln n$ and lets the mixture follow when another expert becomes the best.
 
 A stacker is online Bayes for the log-odds $z_\mathrm{mix} + u^\top f$, where f holds a 1, the mixture's log-odds, each
-expert's deviation from them, and the labels just seen. It starts as the mixture itself (u = 0) and learns what the
-mixture cannot say: that an expert is too bold, that two together know more, that labels come in runs. One stacker
+expert's deviation from them, the mixture's $2p - 1$, and the labels just seen. It starts as the mixture itself (u = 0)
+and learns what the mixture cannot say: that an expert is too bold, that two together know more, that the curve of
+probabilities is bent, that labels come in runs. One stacker
 remembers everything, one forgets. A second mixture chooses among the three, so that all of this costs at most
 $\ln(1/0.4)$ nats, and $0.1\ln n$ for its share, over the first mixture.
 
@@ -39,7 +40,7 @@ Parts = tuple[Vector, Vector, Vector, Vector, Vector, Matrix, Matrix, Vector, Ma
 
 def unpack(board: Vector, K: int) -> Parts:
     """The arrays that lie on the board: prior, weights, upper prior, upper weights, ridge, Q, u, memory, scratch."""
-    F = K + 4
+    F = K + 5
     a, b = 2 * K, 2 * K + 2 * UPPER
     c = b + F
     d = c + STACKERS * F * F
@@ -67,7 +68,7 @@ class Mixture:
 
     def __init__(self, prior: Vector) -> None:
         K = prior.size
-        F = K + 4
+        F = K + 5
         self.board: Vector = np.zeros(2 * K + 2 * UPPER + F + STACKERS * (F + 1) * F + MEMORIES + (4 + STACKERS) * F)
         parts = unpack(self.board, K)
         self.prior, self.weights, self.upper_prior, self.upper, self.ridge, self.Q, self.u, self.memory, _ = parts
@@ -127,6 +128,7 @@ def announce(parts: Parts, z: Vector) -> float:
     f[1] = min(max(mixed, -BOLD), BOLD)
     for i in range(K):
         f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
+    f[F - 3] = math.tanh(0.5 * mixed)
     f[F - 2] = memory[LAST_LABEL]
     f[F - 1] = memory[MEAN_LABEL]
     said[0] = mixed
