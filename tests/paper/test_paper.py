@@ -1,4 +1,4 @@
-"""The paper's experiments: what they write, what they find, that they resume; and the players that they are played by."""
+"""The paper's experiments: what they write, what they find, that they resume; and the players who play them."""
 
 import csv
 import io
@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -120,7 +121,7 @@ def test_regret_certificates_and_theorem_are_in_order_in_every_game(paper: Print
     table = paper.table("theorem1")
     columns = [numbers(table, name) for name in ("regret", "tight_certificate", "certificate", "theorem")]
     assert {row["stream"] for row in table} >= {"hkl", "adversary", "adversary, one row"}
-    for low, high in zip(columns, columns[1:], strict=False):
+    for low, high in pairwise(columns):
         assert (low <= high + 1e-6).all()
 
 
@@ -167,8 +168,8 @@ def test_what_is_finished_is_not_played_again(paper: Printed, monkeypatch: pytes
     monkeypatch.setattr(running, "play", refuse)
     before = (paper.folder / "figure2-means.csv").read_bytes()
     (paper.folder / "figure2-means.csv").unlink()
-    again = run(paper.folder)
-    assert again.out == paper.out
+    again = run(paper.folder, "figure2", "theorem2")
+    assert again.out == "".join(line for line in paper.out.splitlines(True) if line.startswith(("figure2", "theorem2")))
     assert (paper.folder / "figure2-means.csv").read_bytes() == before
 
 
@@ -277,7 +278,7 @@ def test_the_listing_in_scalars_is_the_listing(verbatim: bool) -> None:
 def test_with_one_label_no_theta_is_the_best_and_the_loss_of_all_is_zero() -> None:
     ball, line = best_losses(np.full((5, 1), 0.1), np.zeros(5), 2.0)
     assert_allclose(ball, 5.0 * math.log1p(math.exp(-0.2)), rtol=1e-12)
-    assert line == 0.0
+    assert 0.0 <= line <= 1e-8  # the tolerance of best_in_ball
 
 
 def test_the_theorems_number_of_steps() -> None:

@@ -83,7 +83,7 @@ def cost_by_width(name: str, fast: bool, repeats: int) -> dict[int, float]:
 
 
 def cost_by_rounds(name: str, fast: bool, repeats: int) -> dict[int, float]:
-    """The mean cost of rounds t to 2t, over that at the smallest t, on rows of which no two are alike; the least too."""
+    """The mean cost of rounds t to 2t, over that at the smallest t; no two rows are alike. The least of repeats too."""
     what = BY_ROUNDS[name]
     lengths = what.few if fast else what.sizes
     seconds = np.min([_timed_rounds(what, lengths, seed) for seed in range(repeats)], axis=0)
