@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
-        prog="aioli", description="Online logistic regression with honest probabilities and a proven bound on the regret."
+        prog="aioli",
+        description="Online logistic regression with honest probabilities and a proven bound on the regret.",
     )
     parser.add_argument("--version", action="version", version=f"aioli {__version__}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")

@@ -165,9 +165,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         """The log-odds of the second class; above 0 where it is the likelier."""
         learner = self._fitted()
         rows = self._rows(X)
-        if hasattr(learner, "predict_logit"):
-            single = rows if isinstance(rows, np.ndarray) else (rows[t : t + 1] for t in range(rows.shape[0]))
-            return np.array([learner.predict_logit(x) for x in single])
+        if hasattr(learner, "predict_logit_many"):
+            z: Vector = learner.predict_logit_many(rows)
+            return z
         return np.array([logit(p) for p in np.clip(learner.predict_many(rows), LEAST, MOST)])
 
     def predict(self, X: object) -> Any:

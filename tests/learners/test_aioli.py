@@ -226,3 +226,26 @@ def test_rows_come_in_chunks_and_it_makes_no_difference(monkeypatch: pytest.Monk
     whole = AIOLI().learn_many(X, y)
     monkeypatch.setattr("aioli.streams.rows.CHUNK_BYTES", 40 * 64)
     assert_allclose(AIOLI().learn_many(X, y), whole, rtol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [1.0, 10.0, 1e3, 1e6])
+def test_a_heavy_row_leads_to_its_label_and_not_beyond(weight: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(300, 4))
+    y = make_labels(X, 0)
+    learner = AIOLI()
+    p = learner.learn_many(X, y, weights=np.full(300, weight))
+    assert_allclose(learner.loss, -weight * np.log(np.where(y == 1, p, 1 - p)).sum(), rtol=1e-9)
+    assert learner.loss / weight < 1.5 * 300  # nats a row; without care it is thousands
+    best = best_in_ball(X, y, learner.radius, weights=np.full(300, weight))
+    assert learner.loss - best.loss <= learner.certificate(tight=True) * (1 + 1e-9)
+    assert learner.certificate(tight=True) <= learner.certificate() * (1 + 1e-9)
+
+
+def test_a_heavy_row_ends_where_its_own_equation_says() -> None:
+    learner = AIOLI(intercept=False)
+    x = np.array([1.0, -2.0])
+    learner.learn(x, 1, weight=50.0)
+    v = float(x @ x) * 16.0  # 1/λ = B² = 16
+    u = float(learner.coefficients @ x)
+    assert_allclose(u - 0.5 * 50.0 * v / (1.0 + np.exp(u)), 0.0, atol=1e-9)  # u + (ωv/2)(σ(u) - 1) = m = 0

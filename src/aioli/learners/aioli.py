@@ -146,7 +146,11 @@ class AIOLI(NamedColumns):
 
     def predict_many(self, X: object) -> Vector:
         """Each row's probability, as if it came next; changes nothing. O(d²) a row, in matrix products."""
-        return sigmoid_many(self._logits(self._rows(X)))
+        return sigmoid_many(self.predict_logit_many(X))
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1. O(d²) a row."""
+        return self._logits(self._rows(X))
 
     def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
         """Play the rows in order; returns each row's probability before its label. O(d²) a row.

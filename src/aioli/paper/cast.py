@@ -11,7 +11,19 @@ from aioli.state.game import Curvature
 
 __all__ = ["CAST", "LINE", "best_losses", "losses"]
 
-CAST = ("FTRL", "AIOLI", "AIOLI, R-free", "AIOLI, tight", "AIOLI, tight, c = ½", "Foster", "OGD", "ONS", "EKF")
+CAST = (
+    "FTRL",
+    "AIOLI",
+    "AIOLI, R-free",
+    "AIOLI, tight",
+    "AIOLI, tight, c = ½",
+    "AIOLI, λ = 1",
+    "AIOLI, as printed",
+    "Foster",
+    "OGD",
+    "ONS",
+    "EKF",
+)
 WIDEST = 1.0  # R, which the paper's law of rows keeps below
 LINE = 1e5  # a ball that no best θ of two rows leaves, so that it stands for all of R
 
@@ -20,7 +32,8 @@ def losses(X: Matrix, y: Vector, radius: float) -> dict[str, float]:
     r"""The sum of each learner's losses on rows $0 \le x \le 1$ of one column, by its name in `CAST`.
 
     "AIOLI" is the paper's, with its curvature $p(1-p)/(1+BR)$, R = 1; "R-free" has $B|x_t|$ in place of BR; "tight" has
-    the largest curvature. All have $\lambda = 1/B^2$, and so has EKF; FTRL has λ = 1, as in the paper.
+    the largest curvature; "as printed" is Algorithm 2 with its errata. All have $\lambda = 1/B^2$ where nothing else is
+    said, and so has EKF; FTRL has λ = 1, as in the paper.
     """
     x, ridge = np.ascontiguousarray(X[:, 0]), radius**-2
     rows, which = np.unique(x, return_inverse=True)
@@ -32,6 +45,8 @@ def losses(X: Matrix, y: Vector, radius: float) -> dict[str, float]:
         "AIOLI, R-free": _aioli(X, y, radius, "paper", 1.0),
         "AIOLI, tight": _aioli(X, y, radius, "tight", 1.0),
         "AIOLI, tight, c = ½": _aioli(X, y, radius, "tight", 0.5),
+        "AIOLI, λ = 1": play_listing(x, y, radius, WIDEST, 1.0, 0.5),
+        "AIOLI, as printed": play_listing(x, y, radius, WIDEST, 1.0 / ridge, 1.0),
         "Foster": foster.loss,
         "OGD": play_ogd(x, y, radius, WIDEST),
         "ONS": play_ons(x, y, radius, WIDEST),

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 try:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 except ImportError:
     raise ImportError("the paper's figures need matplotlib: pip install 'aioli-online[plot]'") from None
 
@@ -16,6 +17,8 @@ COLOURS = {
     "AIOLI, R-free": "#3fa34d",
     "AIOLI, tight": "#1f77b4",
     "AIOLI, tight, c = ½": "#5e3c99",
+    "AIOLI, λ = 1": "#8dd3c7",
+    "AIOLI, as printed": "#7f3b08",
     "Foster": "#222222",
     "FTRL": "#c84c09",
     "OGD": "#e0a100",
@@ -23,13 +26,14 @@ COLOURS = {
     "ONS, projected": "#e377c2",
     "EKF": "#8a8d91",
     "Foster, quadrature": "#222222",
-    "Foster, particles": "#777777",
+    "Foster, particles": "#9467bd",
 }
 
 
 def tidy(axes: Iterable[Axes]) -> None:
-    """No box, a faint grid."""
+    """No box, a faint grid, and words at powers of ten only."""
     for each in axes:
+        each.xaxis.set_minor_formatter(NullFormatter())
         each.spines[["top", "right"]].set_visible(False)
         each.grid(color="#e6e6e6", linewidth=0.6)
         each.set_axisbelow(True)

@@ -196,7 +196,7 @@ def draw(means: Sequence[Mean]) -> Figure:
     for axes in grid[:, 0]:
         axes.set_ylabel("regret in nats (linear between −1 and 1)")
     handles, labels = grid[0, 0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside lower center", ncols=5, frameon=False)
+    figure.legend(handles, labels, loc="outside lower center", ncols=4, frameon=False)
     tidy(grid.flat)
     return figure
 

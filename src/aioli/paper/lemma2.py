@@ -108,7 +108,8 @@ def draw(rows: Sequence[Bend]) -> Figure:
             [row.b / C for row in line], [row.tight / row.paper for row in line], color=colour, label=f"C = {C:g}"
         )
     right.axvspan(-1.0, 1.0, color="#f4f4f4", zorder=0)
-    right.set(xlabel="b/C (shaded: inside the ball)", ylabel="largest over Lemma 2's", yscale="log")
+    right.set(xlabel="b/C (shaded: inside the ball)", ylabel="the largest over Lemma 2's", yscale="log")
+    right.set(xlim=(-1.2, 1.2), ylim=(1.0, 100.0))
     tidy((left, right))
     for axes in (left, right):
         axes.legend(frameon=False, fontsize=8)

@@ -206,6 +206,8 @@ def draw(rows: Sequence[Measured]) -> Figure:
         axes.legend(frameon=False, fontsize=7)
     draw_regrets(grid[1, 0], rows, "n", "n, at B = 12")
     draw_regrets(grid[1, 1], rows, "B", "B, at one n")
+    radii = sorted({row.size for row in rows if row.axis == "B"})
+    grid[1, 1].set_xticks(radii, [str(B) for B in radii])
     tidy(grid.flat)
     return figure
 

@@ -163,8 +163,8 @@ def draw(rows: Sequence[Chain]) -> Figure:
         for name, colour in (("certificate", "#e0a100"), ("tight_certificate", "#c84c09"), ("regret", "#0b6e4f")):
             label = name.replace("_", " ")
             axes.scatter(x, [getattr(row, name) for row in mine], s=5, color=colour, label=label, linewidths=0)
-        ends = np.array([min(x), max(x)])
-        axes.plot(ends, ends, "k--", linewidth=0.8, label="the theorem's bound")
+        diagonal = np.geomspace(min(x), max(x), 100)
+        axes.plot(diagonal, diagonal, "k--", linewidth=0.8, label="the theorem's bound")
         axes.set(xscale="log", title=variant)
         axes.set_yscale("symlog", linthresh=1.0)
         axes.axhline(0.0, color="black", linewidth=0.5)

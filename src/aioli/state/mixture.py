@@ -20,6 +20,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.state.rounds import HEAVY
 
 __all__ = ["Mixture", "announce", "answer", "combine_rows", "mixture_cost", "unpack_compiled"]
 
@@ -176,10 +177,11 @@ def answer(parts: Parts, y: float, weight: float) -> None:
         for i in range(f.size):
             v += f[i] * k[i]
         p = scratch[FOR, K + 1 + a]
-        h = weight * p * scratch[AGAINST, K + 1 + a]
+        stake = min(weight, HEAVY)  # a stacker may be led, not thrown
+        h = stake * p * scratch[AGAINST, K + 1 + a]
         D = 1.0 + 0.5 * h * max(v, 0.0)
         gamma = 0.5 * h / D
-        alpha = 0.5 * weight * (y - p) / D
+        alpha = 0.5 * stake * (y - p) / D
         rho = MEMORY[a]
         for i in range(f.size):
             u[a, i] += alpha * k[i]

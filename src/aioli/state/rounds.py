@@ -18,6 +18,7 @@ __all__ = ["count_round", "keeps_its_digits", "play_round"]
 
 EPSILON = 2.0**-52
 ERROR = 1e-10  # of z, that rounding in P may cause in one round before the state changes to its factored form
+HEAVY = 32.0  # the weight beyond which a row is learned at the point to which it leads
 DIGITS = 1e4  # v itself keeps its sign and six digits: ERROR·DIGITS = 1e-6
 
 
@@ -34,7 +35,8 @@ def play_round(
     $$\gamma = \frac{h}{2D},\quad \alpha = -\frac{g + h\delta}{2D},\quad
       \mathrm{inst} = \frac{\tfrac14 g^2 v - g\delta - \tfrac12 h\delta^2}{D},\quad v^+ = \frac vD.$$
 
-    inst is $\ell(z) - (\min F_t - \min F_{t-1})$, F being the regularised sum of the surrogates: true at any z and ω.
+    inst is $\ell(z) - (\min F_t - \min F_{t-1})$, F being the regularised sum of the surrogates: true at any z and ω,
+    and wherever the surrogate touches the loss.
     """
     z = logit
     delta = m - z
@@ -43,6 +45,13 @@ def play_round(
         z = root(m, a)
         delta = a * math.tanh(0.5 * z)  # m - z without the cancellation
     positive = y > 0.5
+    said = z
+    if weight > HEAVY:
+        # A step from where it stands would go far beyond what the label asks for. The surrogate may touch the loss at
+        # any point: take the one where the step ends, u + (ωv/2)(σ(u) - y) = m, an equation of the same form.
+        b = 0.25 * weight * v
+        z = root(m + b if positive else m - b, b)
+        delta = m - z
     C = rules[Rule.RADIUS] * norm
     g = -weight * sigmoid(-z) if positive else weight * sigmoid(z)
     if rules[Rule.CURVATURE] == 1.0:
@@ -52,9 +61,11 @@ def play_round(
     D = 1.0 + 0.5 * h * v
     gamma = 0.5 * h / D
     alpha = -0.5 * (g + h * delta) / D
+    loss = weight * softplus(-said if positive else said)
     inst = (0.25 * g * g * v - g * delta - 0.5 * h * delta * delta) / D
-    loss = weight * softplus(-z if positive else z)
-    return z, gamma, alpha, inst, loss, v / D
+    if weight > HEAVY:
+        inst += loss - weight * softplus(-z if positive else z)
+    return said, gamma, alpha, inst, loss, v / D
 
 
 @compiled("b1(f8,f8)")
