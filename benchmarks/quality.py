@@ -12,6 +12,7 @@ from pathlib import Path
 
 from benchmarks.methods import Method, choose_methods
 from benchmarks.progressive import Task, play_all
+from benchmarks.promises import check_promises, promise_lines
 from benchmarks.quality_plot import draw_quality
 from benchmarks.quality_report import quality_table, summary
 from benchmarks.real_streams import SkippedStreamError, load_stream, stream_names
@@ -43,7 +44,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for count, result in enumerate(play_all(tasks, options.processes), 1):
         append_result(path, result)
         print(f"[{count}/{len(tasks)}] {_told(result)}", flush=True)
-    _report(read_results(path), options.out)
+    promises = check_promises(options.streams, list(sizes), options.rows) if options.promises else []
+    _report(read_results(path), promise_lines(promises), options.out)
 
 
 def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
@@ -72,6 +74,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--fresh", action="store_true", help="forget all results that are there")
     parser.add_argument(
         "--fast", action="store_true", help="8 streams, 2000 rows, no peer that takes a millisecond a row"
+    )
+    parser.add_argument(
+        "--no-promises", dest="promises", action="store_false", help="leave out units, origins and certificates"
     )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--peer-seconds", type=float, default=900.0, help="that a peer may take for a stream")
@@ -126,8 +131,8 @@ def _told(result: Result) -> str:
     return f"{result.stream} {result.method}: {score}, {result.seconds:.1f} s{note}"
 
 
-def _report(results: list[Result], out: Path) -> None:
-    lines = summary(results)
+def _report(results: list[Result], promises: list[str], out: Path) -> None:
+    lines = summary(results) + promises
     (out / "table.md").write_text(quality_table(results, lines), encoding="utf-8")
     if any(result.finished for result in results):
         draw_quality(results, out / "quality.png")

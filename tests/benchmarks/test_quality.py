@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 from aioli.numerics.compiling import Matrix, Vector
 from benchmarks import methods, progressive, quality
 from benchmarks.methods import METHODS, Announced, Method, choose_methods
+from benchmarks.promises import Promise, promise_lines, promises_of
 from benchmarks.quality_report import quality_table, standings, summary
 from benchmarks.real_streams import SkippedStreamError, load_stream, stream_names
 from benchmarks.results import Result, append_result, read_results
@@ -52,7 +53,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 def run(folder: Path, out: Path, *arguments: str) -> list[Result]:
-    quality.main(["--streams", str(folder), "--out", str(out), "--processes", "1", *arguments])
+    quality.main(["--streams", str(folder), "--out", str(out), "--processes", "1", "--no-promises", *arguments])
     return read_results(out / "results.csv")
 
 
@@ -262,3 +263,16 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_methods_are_named_once_and_every_family_has_some() -> None:
     assert {method.family for method in choose_methods([])} == {"ours", "untuned", "tuned"}
     assert all(name == method.name for name, method in methods.METHODS.items())
+
+
+def test_promises_hold_on_a_small_stream() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(200, 3))
+    y = (X[:, 0] + rng.logistic(size=200) > 0).astype(np.float64)
+    promise = promises_of("small", X, y)
+    assert abs(promise.units) < 1e-6
+    assert abs(promise.origins) < 1e-6
+    assert promise.regret <= promise.certificate
+    assert all(line.endswith("met") for line in promise_lines([promise]))
+    broken = Promise("broken", 0.5, 0.5, 2.0, 1.0)
+    assert all(line.endswith("missed") for line in promise_lines([promise, broken]))
