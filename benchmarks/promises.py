@@ -74,13 +74,14 @@ def promise_lines(promises: Sequence[Promise]) -> list[str]:
     units = max(promises, key=lambda p: abs(p.units))
     origins = max(promises, key=lambda p: p.origins)
     broken = [p.stream for p in promises if p.regret > p.certificate]
+    below = sum(p.certificate < 0.0 for p in promises)
     return [
         f"units: other powers of ten move Auto's loss by at most {abs(units.units):.4%} ({units.stream}); "
         f"below 1% asked, {_verdict(abs(units.units) < 0.01)}",
         f"origins: columns moved by ten deviations cost at most {max(origins.origins, 0.0):.4%} ({origins.stream}); "
         f"at most 20% asked, {_verdict(origins.origins <= 0.2)}",
         f"certificate: regret below it on {len(promises) - len(broken)} of {len(promises)} streams, adversarial and "
-        f"drifting ones among them; all asked, {_verdict(not broken)}",
+        f"drifting ones among them, and itself below 0 on {below}; all asked, {_verdict(not broken)}",
     ]
 
 
