@@ -68,7 +68,7 @@ def promises_of(stream: str, X: Matrix, y: Vector) -> Promise:
 
 
 def promise_lines(promises: Sequence[Promise]) -> list[str]:
-    """The worst of each, against what is asked."""
+    """The worst of each, beside its goal."""
     if not promises:
         return []
     units = max(promises, key=lambda p: abs(p.units))
@@ -77,11 +77,11 @@ def promise_lines(promises: Sequence[Promise]) -> list[str]:
     below = sum(p.certificate < 0.0 for p in promises)
     return [
         f"units: other powers of ten move Auto's loss by at most {abs(units.units):.4%} ({units.stream}); "
-        f"below 1% asked, {_verdict(abs(units.units) < 0.01)}",
+        f"goal: below 1%, {_verdict(abs(units.units) < 0.01)}",
         f"origins: columns moved by ten deviations cost at most {max(origins.origins, 0.0):.4%} ({origins.stream}); "
-        f"at most 20% asked, {_verdict(origins.origins <= 0.2)}",
+        f"goal: at most 20%, {_verdict(origins.origins <= 0.2)}",
         f"certificate: regret below it on {len(promises) - len(broken)} of {len(promises)} streams, adversarial and "
-        f"drifting ones among them, and itself below 0 on {below}; all asked, {_verdict(not broken)}",
+        f"drifting ones among them, and itself below 0 on {below}; goal: all, {_verdict(not broken)}",
     ]
 
 

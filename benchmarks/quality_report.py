@@ -1,4 +1,4 @@
-"""What the comparison says: a table of streams, and how many were won against what was asked."""
+"""What the comparison says: a table of streams, and how many were won, beside the goals."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -39,7 +39,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class Target:
-    """What is asked against a family: the share of streams won, and the worst excess on long and short streams."""
+    """The goals against a family: the share of streams won, and the worst excess on long and short streams."""
 
     family: Family
     share: float
@@ -62,7 +62,7 @@ def standings(results: Iterable[Result]) -> list[Standing]:
 
 
 def summary(results: Sequence[Result]) -> list[str]:
-    """How Auto stands against each family, with what was asked of it."""
+    """How Auto stands against each family, with its goals."""
     played = standings(results)
     if not any(OURS in standing.scores for standing in played):
         return ["Auto has not been played: nothing to count."]
@@ -135,7 +135,7 @@ def _against(target: Target, played: Sequence[Standing]) -> Iterable[str]:
             yield (
                 f"log loss: Auto over the best {target.family} method, streams "
                 f"{'under' if few else 'of'} {FEW_ROWS} rows{'' if few else ' or more'}: at worst {excess:+.1%} "
-                f"({stream}); at most {limit:+.1%} asked, {_verdict(excess <= limit)}"
+                f"({stream}); goal: at most {limit:+.1%}, {_verdict(excess <= limit)}"
             )
 
 
@@ -147,9 +147,9 @@ def _calibrated(played: Sequence[Standing]) -> Iterable[str]:
     yield _counted("ECE: Auto below the untuned method of least log loss", best, len(compared), CALIBRATED_SHARE)
 
 
-def _counted(what: str, wins: int, streams: int, asked: float) -> str:
+def _counted(what: str, wins: int, streams: int, goal: float) -> str:
     share = wins / streams if streams else 0.0
-    return f"{what} on {wins} of {streams} streams: {share:.0%}; {asked:.0%} asked, {_verdict(share >= asked)}"
+    return f"{what} on {wins} of {streams} streams: {share:.0%}; goal: {goal:.0%}, {_verdict(share >= goal)}"
 
 
 def _verdict(met: bool) -> str:

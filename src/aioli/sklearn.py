@@ -241,11 +241,11 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def _centre(self) -> Vector:
         learner = self._fitted()
-        if not hasattr(learner, "coefficients"):
+        if not hasattr(learner, "coefficients_"):
             raise AttributeError(
                 f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
             )
-        w: Vector = learner.coefficients
+        w: Vector = learner.coefficients_
         return w if learner.intercept else np.concatenate([[0.0], w])
 
 

@@ -233,12 +233,12 @@ def test_the_summary_counts_wins_and_the_worst_excess_of_long_and_short_streams(
         *scored("unplayed", 500, vw=0.30, tuned_sgd=0.30),
     ]
     lines = summary(results)
-    assert lines[0] == "log loss: Auto below every untuned method on 1 of 3 streams: 33%; 90% asked, missed"
-    assert "rows or more: at worst +1.0% (lost); at most +1.0% asked" in lines[1]
-    assert "under 1000 rows: at worst +2.0% (short); at most +3.0% asked, met" in lines[2]
+    assert lines[0] == "log loss: Auto below every untuned method on 1 of 3 streams: 33%; goal: 90%, missed"
+    assert "rows or more: at worst +1.0% (lost); goal: at most +1.0%" in lines[1]
+    assert "under 1000 rows: at worst +2.0% (short); goal: at most +3.0%, met" in lines[2]
     assert "tuned method on 1 of 3 streams" in lines[3]
-    assert "at worst +4.5% (lost); at most +1.5% asked, missed" in lines[4]
-    assert lines[6] == "ECE: Auto below every untuned method on 1 of 3 streams: 33%; 80% asked, missed"
+    assert "at worst +4.5% (lost); goal: at most +1.5%, missed" in lines[4]
+    assert lines[6] == "ECE: Auto below every untuned method on 1 of 3 streams: 33%; goal: 80%, missed"
     assert "| won | 5000 | 2 | 0.3000 | – | 0.3100 | vw | 0.968 | 0.3100 |" in quality_table(results, lines)
 
 

@@ -185,7 +185,7 @@ def test_late_labels_are_learned_and_scored_with_what_was_said_when_the_row_came
     assert point.rows == learner.rounds == n
     assert_allclose(point.log_loss, np.logaddexp(0.0, np.where(y == 1.0, -z, z)).mean(), rtol=SAME)
     assert_allclose(learner.loss, n * point.log_loss, rtol=SAME)
-    assert_allclose(learner.coefficients, twin.coefficients, rtol=1e-9)
+    assert_allclose(learner.coefficients_, twin.coefficients_, rtol=1e-9)
     assert point.certificate == learner.certificate()
 
 

@@ -247,5 +247,5 @@ def test_a_heavy_row_ends_where_its_own_equation_says() -> None:
     x = np.array([1.0, -2.0])
     learner.learn(x, 1, weight=50.0)
     v = float(x @ x) * 16.0  # 1/λ = B² = 16
-    u = float(learner.coefficients @ x)
+    u = float(learner.coefficients_ @ x)
     assert_allclose(u - 0.5 * 50.0 * v / (1.0 + np.exp(u)), 0.0, atol=1e-9)  # u + (ωv/2)(σ(u) - 1) = m = 0

@@ -122,7 +122,7 @@ def check_same_row(x: Any, given: Any) -> None:
     assert_allclose(learner.predict(given), plain.predict(x), rtol=1e-13)
     assert_allclose(learner.predict_logit(given), plain.predict_logit(x), rtol=1e-13)
     assert_allclose(learner.learn(given, 1), plain.learn(x, 1), rtol=1e-13)
-    assert_allclose(learner.coefficients, plain.coefficients, rtol=1e-13)
+    assert_allclose(learner.coefficients_, plain.coefficients_, rtol=1e-13)
 
 
 @pytest.mark.parametrize("kind", [*DENSE, *TWO_DIMENSIONAL])

@@ -8,7 +8,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from aioli.learners.columns import NamedColumns
+from aioli.learners.columns import ColumnLearner
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.state.certificate import Certificate, running_certificate, tight_certificate
@@ -17,12 +17,12 @@ from aioli.state.game import Curvature, Game
 from aioli.state.play import logits_of_rows, play
 from aioli.state.single import play_one, predict_one
 from aioli.state.state import State, Tally
-from aioli.streams.rows import LABELS, Rows, as_label, as_labels, as_logits, as_weights
+from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
 __all__ = ["AIOLI"]
 
 
-class AIOLI(NamedColumns):
+class AIOLI(ColumnLearner):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):
@@ -41,14 +41,14 @@ class AIOLI(NamedColumns):
         B: the regret is bounded against every θ of this norm. The bound grows linearly in it; so does the caution
         with which the learner trusts a row, through the curvature.
     ridge
-        λ: the prior precision. The bound pays λB² for it, and log(1/λ). None is the paper's 1/B², which makes the
+        λ: half the prior precision. The bound pays λB² for it, and log(1/λ). None is the paper's 1/B², which makes the
         first 1.
     regulariser
         c: how strongly a prediction hedges against its own uncertainty v. 1 is the paper's; ½ halves the bound, and
         is the least that has one.
     curvature
         h: "paper" is p(1-p)/(1+B‖x‖) and has κ = 1 + BR in the bound; "tight" is the largest that the proof allows,
-        two to four times that: it learns faster, and has κ = 1. "full" is p(1-p), online Bayes, which has no bound.
+        up to 1 + B‖x‖ times that: it learns faster, and has κ = 1. "full" is p(1-p), online Bayes, which has no bound.
     forgetting
         ρ: 1 never forgets. Below 1 the state drifts back to its prior by this factor a row, for a world that changes:
         `certificate()` stays true, but it no longer grows only with the logarithm of the rows.
@@ -63,7 +63,7 @@ class AIOLI(NamedColumns):
     Notes
     -----
     Columns are taken as they come: bring them to a scale of about one, since B and λ are in their units. A prediction
-    is not linear in x, so `coefficients` alone cannot reproduce it. `predict` may be called from several threads;
+    is not linear in x, so `coefficients_` alone cannot reproduce it. `predict` may be called from several threads;
     `learn` may not.
 
     Examples
@@ -139,27 +139,7 @@ class AIOLI(NamedColumns):
                     return p
             except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
                 pass
-        late = None if logit is None else [logit]
-        return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
-
-    # ---- many rows
-
-    def predict_many(self, X: object) -> Vector:
-        """Each row's probability, as if it came next; changes nothing. O(d²) a row, in matrix products."""
-        return sigmoid_many(self.predict_logit_many(X))
-
-    def predict_logit_many(self, X: object) -> Vector:
-        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1. O(d²) a row."""
-        return self._logits(self._rows(X))
-
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
-        """Play the rows in order; returns each row's probability before its label. O(d²) a row.
-
-        The same game as `learn` row by row, at the speed of the fused loop, or of matrix products where rows are many
-        and wide. If one row is not a row, nothing is learned from any.
-        """
-        rows = self._rows(X)
-        return self._learn(rows, as_labels(y, len(rows)), weights, logits)
+        return self._learn_one(x, y, weight, logit)
 
     # ---- what it knows
 
@@ -188,7 +168,7 @@ class AIOLI(NamedColumns):
         return None if self._state is None else self._state.width - self._game.intercept
 
     @property
-    def coefficients(self) -> Vector:
+    def coefficients_(self) -> Vector:
         """The centre w of what it knows: the intercept first, where there is one."""
         return np.empty(0) if self._state is None else self._state.w.copy()
 
@@ -271,10 +251,7 @@ class AIOLI(NamedColumns):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
-        if not self.rounds:
-            return f"AIOLI({given})"
-        told = f"{self.rounds} rows of {self.n_features_} columns, {self.loss / self.rounds:.4f} nats a row"
-        return f"AIOLI({given})  # {told}, regret ≤ {self.certificate():.4g} nats"
+        return f"AIOLI({given}){self._told()}"
 
     # ---- within
 

@@ -2,11 +2,12 @@
 
 import math
 import os
+from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
 
-from aioli.learners.columns import NamedColumns
+from aioli.learners.columns import ColumnLearner
 from aioli.learners.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus_many
@@ -16,7 +17,7 @@ from aioli.state.files import read_file, write_file
 from aioli.state.mixture import Mixture, combine_rows, mixture_cost
 from aioli.state.play import play
 from aioli.state.state import State, Tally
-from aioli.streams.rows import LABELS, Rows, as_label, as_labels, as_logits, as_weights
+from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 from aioli.streams.views import Views
 
 __all__ = ["Auto"]
@@ -27,7 +28,7 @@ TOGETHER = 1024  # rows whose views stay in the cache while expert after expert 
 ROUNDS, WEIGHT, LOSS = range(3)
 
 
-class Auto(NamedColumns):
+class Auto(ColumnLearner):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
     Nobody who streams data knows B, λ or whether the world drifts. Here eight learners play side by side, on views of
@@ -36,9 +37,9 @@ class Auto(NamedColumns):
 
     $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln\frac1{w_i} + \ln\frac{n+9}{9} + \ln\frac1{0.4} + 0.11\ln\frac{n+9}{9}$$
 
-    for every expert i, on any data, for ever; each certified expert adds its own logarithmic bound against every fixed
-    linear model of a ball. Two stackers on top learn what experts know together, and that labels come in runs
-    (`state.mixture`). O(K d²) a row, K = 8.
+    for every expert i, on any data, for ever or until it retires; each certified expert adds its own logarithmic bound
+    against every fixed linear model of a ball. Two stackers on top learn what experts know together, and that labels
+    come in runs (`state.mixture`). O(K d²) a row, K = 8.
 
     Parameters
     ----------
@@ -115,26 +116,7 @@ class Auto(NamedColumns):
                     return p
             except (TypeError, KeyError):  # another type of number, another layout, or not a label
                 pass
-        late = None if logit is None else [logit]
-        return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
-
-    # ---- many rows
-
-    def predict_many(self, X: object) -> Vector:
-        """Each row's probability, as if it came next; changes nothing. O(K d²) a row."""
-        return sigmoid_many(self.predict_logit_many(X))
-
-    def predict_logit_many(self, X: object) -> Vector:
-        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1. O(K d²) a row."""
-        return self._logits(self._rows(X))
-
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
-        """Play the rows in order; returns each row's probability before its label. O(K d²) a row.
-
-        The same game as `learn` row by row. If one row is not a row, nothing is learned from any.
-        """
-        rows = self._rows(X)
-        return self._learn(rows, as_labels(y, len(rows)), weights, logits)
+        return self._learn_one(x, y, weight, logit)
 
     # ---- what it knows
 
@@ -181,7 +163,7 @@ class Auto(NamedColumns):
 
     # ---- its life
 
-    def grow(self, columns: int, names: "list[str] | None" = None) -> Self:
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K d²)."""
         names_after = self._names_after_growing(columns, names)
         if self._views is not None:
@@ -225,10 +207,7 @@ class Auto(NamedColumns):
 
     def __repr__(self) -> str:
         given = f"Auto(experts={self.experts})" if self.experts is not None else "Auto()"
-        if not self.rounds:
-            return given
-        told = f"{self.rounds} rows of {self.n_features_} columns, {self.loss / self.rounds:.4f} nats a row"
-        return f"{given}  # {told}, regret ≤ {self.certificate():.4g} nats"
+        return given + self._told()
 
     # ---- within
 

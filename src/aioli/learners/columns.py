@@ -1,13 +1,23 @@
-"""Names of columns: the same in every learner that has them."""
+"""What AIOLI and Auto share: rows in through the border, one or many, and names of columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-__all__ = ["NamedColumns"]
+import numpy as np
+
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import sigmoid_many
+from aioli.state.certificate import Certificate
+from aioli.streams.rows import Rows, as_label, as_labels
+
+__all__ = ["ColumnLearner"]
 
 
-class NamedColumns(ABC):
-    """A learner whose columns may have names, for messages, saved files and reports."""
+class ColumnLearner(ABC):
+    """A learner of rows with weights and late labels, whose columns may have names.
+
+    A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
+    """
 
     def __init__(self) -> None:
         self._names: list[str] | None = None
@@ -16,6 +26,61 @@ class NamedColumns(ABC):
     @abstractmethod
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+
+    @abstractmethod
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Nats of regret proven not to have been exceeded."""
+
+    @abstractmethod
+    def _rows(self, X: object, single: bool = False) -> Rows: ...
+
+    @abstractmethod
+    def _logits(self, rows: Rows) -> Vector: ...
+
+    @abstractmethod
+    def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector: ...
+
+    def predict_many(self, X: object) -> Vector:
+        """Each row's probability, as if it came next; changes nothing."""
+        return sigmoid_many(self.predict_logit_many(X))
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        return self._logits(self._rows(X))
+
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+        """Play the rows in order; returns each row's probability before its label.
+
+        The same game as `learn` row by row, at the speed of compiled loops, or of matrix products where rows are many
+        and wide. If one row is not a row, nothing is learned from any.
+        """
+        rows = self._rows(X)
+        return self._learn(rows, as_labels(y, len(rows)), weights, logits)
+
+    def _learn_one(self, x: object, y: object, weight: float, logit: float | None) -> float:
+        """One row of any kind, through the border."""
+        late = None if logit is None else [logit]
+        return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
+
+    def _told(self) -> str:
+        """How it goes, for a repr."""
+        if not self.rounds:
+            return ""
+        mean = self.loss / self.rounds
+        return (
+            f"  # {self.rounds} rows of {self.n_features_} columns, {mean:.4f} nats a row, "
+            f"regret ≤ {self.certificate():.4g} nats"
+        )
 
     @property
     def feature_names_(self) -> list[str] | None:

@@ -8,6 +8,9 @@ from aioli.streams.views import VIEWS
 __all__ = ["EXPERTS", "Expert"]
 
 
+RADIUS = 8.0  # of the ball, in columns of scale one: log-odds of eight are as good as certain
+
+
 @dataclass(frozen=True)
 class Expert:
     """An AIOLI learner on a view of the rows."""
@@ -43,10 +46,10 @@ class Expert:
     @property
     def game(self) -> Game:
         """Its rules: views have their own column of ones, and a mean squared norm of 1."""
-        return Game(8.0, self.ridge, self.regulariser, self.curvature, self.forgetting, intercept=False)
+        return Game(RADIUS, self.ridge, self.regulariser, self.curvature, self.forgetting, intercept=False)
 
 
-# Every one earns its place (benchmarks/quality.py): certified ones, quick and careful; online Bayes, best where the
+# Chosen for what they bring together over many streams: certified ones, quick and careful; online Bayes, best where the
 # model is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. A budget keeps
 # the first of them.
 EXPERTS = (

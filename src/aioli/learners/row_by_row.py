@@ -11,7 +11,7 @@ from aioli.streams.rows import Rows, as_label, as_labels
 
 __all__ = ["RowByRow"]
 
-WIDEST = 1e100  # rows longer than this would overflow when squared
+WIDEST = 1e100  # well below where a square would overflow
 
 
 class RowByRow(ABC):

@@ -1,1 +1,1 @@
-"""Scalar mathematics: the only place with exp and log."""
+"""Scalar mathematics: the logistic family, the root, the curvatures, the ball; accurate on all of float64."""

@@ -1,1 +1,1 @@
-"""Tables and plots: the only importer of matplotlib."""
+"""Figures of a game."""

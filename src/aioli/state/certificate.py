@@ -26,7 +26,8 @@ class Certificate(float):
 
     It is a float, to compare and to compute with; `radius` says against which ball, `rounds` over how many rows, and
     `theorem` what the paper's theorem promised beforehand (infinite where the theorem does not speak: with forgetting,
-    a regulariser below ½, or weighted, late or merged rows).
+    the full curvature, a regulariser below ½, or weighted, late or merged rows). `against` says whose view of the rows
+    the models see, where it is not the rows themselves.
     """
 
     radius: float
@@ -42,7 +43,8 @@ class Certificate(float):
         return certificate
 
     def __repr__(self) -> str:
-        return f"Certificate({float(self):.6g} nats against ‖θ‖ ≤ {self.radius:g} over {self.rounds} rows)"
+        seen = f", {self.against}" if self.against else ""
+        return f"Certificate({float(self):.6g} nats against ‖θ‖ ≤ {self.radius:g} over {self.rounds} rows{seen})"
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self), (float(self), self.radius, self.rounds, self.theorem, self.against)
@@ -89,7 +91,8 @@ def theorem_bound(
 
 def _certificate(state: State, prior: float) -> Certificate:
     game, tally = state.game, state.tally
-    regular = game.forgetting == 1.0 and tally[Tally.IRREGULAR] == 0.0
+    full = game.curvature == "full"
+    regular = not full and game.forgetting == 1.0 and tally[Tally.IRREGULAR] == 0.0
     rounds = int(tally[Tally.ROUNDS])
     promised = theorem_bound(
         rounds,
@@ -100,5 +103,5 @@ def _certificate(state: State, prior: float) -> Certificate:
         tight=game.curvature == "tight",
         widest=float(tally[Tally.WIDEST]),
     )
-    nats = prior + float(tally[Tally.REGRET]) if game.curvature != "full" else math.inf
+    nats = math.inf if full else prior + float(tally[Tally.REGRET])
     return Certificate(nats, game.radius, rounds, promised if regular else math.inf)

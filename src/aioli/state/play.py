@@ -2,7 +2,7 @@
 
 import importlib
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import cache
 from typing import Any
 
@@ -23,7 +23,7 @@ BLOCK_WIDTH = 256  # columns from which blocks beat the fused loop
 def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) -> None:
     """Play all rows of X in order; `logits` as in the kernels: NaN asks, a number is what was announced."""
     blocks = state.width >= BLOCK_WIDTH and len(X) >= BLOCK and state.game.forgetting == 1.0
-    with one_blas_thread() if blocks else _nothing():
+    with one_blas_thread() if blocks else nullcontext():
         t = 0
         while t < len(X):
             rows = slice(t, t + BLOCK) if blocks and not state.factored else slice(t, None)
@@ -41,7 +41,7 @@ def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) ->
 
 def logits_of_rows(state: State, X: Matrix) -> Vector:
     r"""The log-odds of each row, as if it came next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$. O(d²) a row."""
-    with one_blas_thread() if state.width >= BLOCK_WIDTH else _nothing():
+    with one_blas_thread() if state.width >= BLOCK_WIDTH else nullcontext():
         K = X @ state.P
         v = np.sum(K * (K if state.factored else X), axis=1)
         m = X @ state.w
@@ -52,8 +52,8 @@ def logits_of_rows(state: State, X: Matrix) -> Vector:
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread, where threadpoolctl is installed to tell it.
 
-    Blocks are small products in quick succession: with two threads on two busy cores they ran three to thirty times
-    slower than with one (`make bench`).
+    Blocks are small products in quick succession: with two threads on two busy cores they ran several times slower
+    than with one (`make bench`).
     """
     pools = _thread_pools()
     if pools is None:
@@ -70,8 +70,3 @@ def _thread_pools() -> Any:
         return importlib.import_module("threadpoolctl").ThreadpoolController()
     except ImportError:
         return None
-
-
-@contextmanager
-def _nothing() -> Iterator[None]:
-    yield

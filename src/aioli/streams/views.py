@@ -2,7 +2,7 @@ r"""Views of a row: label-free, running, and blind to the unit and the origin of
 
 A row is seen relative to the first row of the stream, $u = x - x_1$, so that adding a constant to a column changes
 nothing, and a column of a one-hot code stays sparse. From the rows so far, this one included, come each column's mean,
-spread and peak, and with them four views, each with a 1 in front and scaled to a mean squared norm of 1:
+spread and peak, and with them four views, each with a 1 in front and scaled to a mean squared norm of about 1:
 
 - `standard`: $(u - \mathrm{mean})/\mathrm{sd}$;
 - `peak`: $u/\max|u|$, which leaves rare columns alone where standardising would magnify them;
@@ -19,7 +19,6 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 __all__ = ["VIEWS", "Views"]
 
 VIEWS = ("standard", "peak", "square", "wave")
-STANDARD, PEAK, SQUARE, WAVE = range(len(VIEWS))
 ANCHOR, MEAN, SPREAD, TOP = range(4)  # rows of `columns`
 ROWS, STANDARD_NORM, PEAK_NORM = range(3)  # entries of `totals`
 
@@ -36,7 +35,7 @@ class Views:
         self.columns: Matrix = np.zeros((4, width))
         self.totals: Vector = np.zeros(3)
         self.phases: Vector = np.random.default_rng(0).uniform(0.0, 1.0, WAVES)
-        self.directions: Matrix = _directions(0, width)
+        self.directions: Matrix = _directions(width)
         self.row: Matrix = np.zeros((4, max(self.widths)))  # the views of a single row
 
     @property
@@ -57,16 +56,10 @@ class Views:
         larger.totals[...] = self.totals
         return larger
 
-    def copy(self) -> "Views":
-        """Equal views that share nothing with these."""
-        return self.grown(0)
 
-
-def _directions(first: int, last: int) -> Matrix:
+def _directions(width: int) -> Matrix:
     """A random direction of every column for each wave, drawn column by column: a new column disturbs no other."""
-    if last == first:
-        return np.zeros((0, WAVES))
-    return np.stack([np.random.default_rng([1, column]).normal(size=WAVES) for column in range(first, last)])
+    return np.array([np.random.default_rng([1, column]).normal(size=WAVES) for column in range(width)])
 
 
 @compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],b1,f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
