@@ -12,7 +12,7 @@ from aioli.learners.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus_many
 from aioli.state.certificate import Certificate, running_certificate, tight_certificate
-from aioli.state.ensemble import DONE, learn_row, predict_row
+from aioli.state.ensemble import DONE, LONGEST, LOSS, ROUNDS, learn_row, predict_row
 from aioli.state.files import read_file, write_file
 from aioli.state.mixture import Mixture, combine_rows, mixture_cost
 from aioli.state.play import play
@@ -22,10 +22,8 @@ from aioli.streams.views import Views
 
 __all__ = ["Auto"]
 
-LONGEST = 1e150  # a row whose square is still finite
 REVIEW = 4096  # rows after which an expert may retire
 TOGETHER = 1024  # rows whose views stay in the cache while expert after expert reads them
-ROUNDS, WEIGHT, LOSS = range(3)
 
 
 class Auto(ColumnLearner):

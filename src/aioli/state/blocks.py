@@ -6,6 +6,7 @@ answers its label and takes its rank-one downdate out of the rows behind it, $H_
 \gamma_j H_{ij} H_{j\cdot}$. All rows of a block share one product with P; `inner` rows at a time share one square.
 """
 
+import importlib
 from typing import Any
 
 import numpy as np
@@ -144,8 +145,12 @@ def _library(P: Array) -> tuple[Any, Any, Any]:
     """The array library of P, and the ways from its device to NumPy and back."""
     if isinstance(P, np.ndarray):
         return np, np.asarray, np.asarray
-    import array_api_compat
-
+    try:
+        array_api_compat = importlib.import_module("array_api_compat")
+    except ImportError:
+        raise ImportError(
+            "arrays of other libraries need array-api-compat: pip install 'aioli-online[torch]'"
+        ) from None
     xp = array_api_compat.array_namespace(P)
     device = array_api_compat.device(P)
 

@@ -12,20 +12,22 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.state.mixture import announce, answer, unpack_compiled
 from aioli.state.single import LOGIT, play_one, predict_logit_one
-from aioli.streams.views import SQUARE_WIDTH, WAVES, view_row
+from aioli.streams.views import SQUARE_WIDTH, VIEWS, WAVES, view_row
 
-__all__ = ["DONE", "learn_row", "predict_row"]
+__all__ = ["DONE", "LONGEST", "LOSS", "ROUNDS", "learn_row", "predict_row"]
 
 DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
 LONGEST = 1e150  # a row whose square is still finite
+ROUNDS, WEIGHT, LOSS = range(3)  # what the tally of the whole counts
+SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
 
 
 @compiled("i8(i8,i8)")
 def view_width(kind: int, d: int) -> int:
     """The width of a view of d columns, as `Views.widths` has it."""
-    if kind < 2:
-        return d + 1
-    return 2 * min(d, SQUARE_WIDTH) + 1 if kind == 2 else WAVES + 1
+    if kind == SQUARE:
+        return 2 * min(d, SQUARE_WIDTH) + 1
+    return WAVES + 1 if kind == WAVE else d + 1
 
 
 @compiled("b1(f8[:,::1],f8[::1])", reassociate=True)
@@ -55,7 +57,7 @@ def predict_row(
     if not is_row(columns, x):
         return math.nan
     d = x.size
-    views = np.empty((4, max(view_width(0, d), view_width(2, d), view_width(3, d))))
+    views = np.empty((4, max(view_width(0, d), view_width(SQUARE, d), view_width(WAVE, d))))
     view_row(
         columns,
         totals,
@@ -128,7 +130,7 @@ def learn_row(
     said = announce(parts, z[: kinds.size])
     answer(parts, y, 1.0)
     z[kinds.size] = sigmoid(said)
-    tally[0] += 1.0
-    tally[1] += 1.0
-    tally[2] += softplus(-said if y > 0.5 else said)
+    tally[ROUNDS] += 1.0
+    tally[WEIGHT] += 1.0
+    tally[LOSS] += softplus(-said if y > 0.5 else said)
     return DONE
