@@ -15,6 +15,7 @@ CAST = (
     "FTRL",
     "AIOLI",
     "AIOLI, R-free",
+    "AIOLI, R-free, c = 0",
     "AIOLI, tight",
     "AIOLI, tight, c = ½",
     "AIOLI, λ = 1",
@@ -31,9 +32,9 @@ LINE = 1e5  # a ball that no best θ of two rows leaves, so that it stands for a
 def losses(X: Matrix, y: Vector, radius: float) -> dict[str, float]:
     r"""The sum of each learner's losses on rows $0 \le x \le 1$ of one column, by its name in `CAST`.
 
-    "AIOLI" is the paper's, with its curvature $p(1-p)/(1+BR)$, R = 1; "R-free" has $B|x_t|$ in place of BR; "tight" has
-    the largest curvature; "as printed" is Algorithm 2 with its errata. All have $\lambda = 1/B^2$ where nothing else is
-    said, and so has EKF; FTRL has λ = 1, as in the paper.
+    "AIOLI" is the paper's, with its curvature $p(1-p)/(1+BR)$, R = 1; "R-free" has $B|x_t|$ in place of BR; "tight"
+    has the largest curvature; c = 0 takes the hedge off; "as printed" is Algorithm 2 with its errata. All have
+    $\lambda = 1/B^2$ where nothing else is said, and so has EKF; FTRL has λ = 1, as in the paper.
     """
     x, ridge = np.ascontiguousarray(X[:, 0]), radius**-2
     rows, which = np.unique(x, return_inverse=True)
@@ -43,6 +44,7 @@ def losses(X: Matrix, y: Vector, radius: float) -> dict[str, float]:
         "FTRL": play_ftrl(rows[:, None], which.astype(np.int64), y, 1.0),
         "AIOLI": play_listing(x, y, radius, WIDEST, ridge, 0.5),
         "AIOLI, R-free": _aioli(X, y, radius, "paper", 1.0),
+        "AIOLI, R-free, c = 0": _aioli(X, y, radius, "paper", 0.0),
         "AIOLI, tight": _aioli(X, y, radius, "tight", 1.0),
         "AIOLI, tight, c = ½": _aioli(X, y, radius, "tight", 0.5),
         "AIOLI, λ = 1": play_listing(x, y, radius, WIDEST, 1.0, 0.5),

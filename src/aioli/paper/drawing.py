@@ -15,6 +15,7 @@ __all__ = ["COLOURS", "Axes", "Figure", "tidy"]
 COLOURS = {
     "AIOLI": "#0b6e4f",
     "AIOLI, R-free": "#3fa34d",
+    "AIOLI, R-free, c = 0": "#b5cf6b",
     "AIOLI, tight": "#1f77b4",
     "AIOLI, tight, c = ½": "#5e3c99",
     "AIOLI, λ = 1": "#8dd3c7",
