@@ -7,6 +7,7 @@ from dataclasses import asdict
 from typing import Any, Self, cast
 
 import numpy as np
+from numpy import ndarray
 
 from aioli.learners.columns import ColumnLearner
 from aioli.numerics.compiling import Vector
@@ -69,6 +70,7 @@ class AIOLI(ColumnLearner):
     Examples
     --------
     >>> import numpy as np
+from numpy import ndarray
     >>> from aioli import AIOLI
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1000, 3))
@@ -107,15 +109,15 @@ class AIOLI(ColumnLearner):
             intercept=bool(intercept),
         )
         self._state: State | None = None
-        self._desk: Vector | None = None
+        self._desk: Any = None  # the state's, once there is one: a cast would cost a call a row
 
     # ---- one row
 
     def predict(self, x: object) -> float:
         """The probability that the row's label is 1; changes nothing. O(d²)."""
-        if type(x) is np.ndarray:
+        if type(x) is ndarray:
             try:
-                p = predict_one(cast(Vector, self._desk), x)
+                p = predict_one(self._desk, x)
                 if p >= 0.0:
                     return p
             except TypeError:  # another type of number, another layout, or the very first row
@@ -132,9 +134,9 @@ class AIOLI(ColumnLearner):
         A `weight` multiplies the row's loss, and what is learned from it; what is announced does not depend on it.
         Where the label comes late, `logit` is what `predict_logit` said when the row came: the loss is counted there.
         """
-        if weight == 1.0 and logit is None and type(x) is np.ndarray:
+        if weight == 1.0 and logit is None and type(x) is ndarray:
             try:
-                p = play_one(cast(Vector, self._desk), x, LABELS[y])
+                p = play_one(self._desk, x, LABELS[y])
                 if p >= 0.0:
                     return p
             except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label

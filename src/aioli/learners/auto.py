@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any, Self, cast
 
 import numpy as np
+from numpy import ndarray
 
 from aioli.learners.columns import ColumnLearner
 from aioli.learners.experts import EXPERTS
@@ -56,6 +57,7 @@ class Auto(ColumnLearner):
     Examples
     --------
     >>> import numpy as np
+from numpy import ndarray
     >>> from aioli import Auto
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 3)) * [1.0, 1e6, 1e-6]
@@ -92,7 +94,7 @@ class Auto(ColumnLearner):
 
     def predict_logit(self, x: object) -> float:
         """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._one is not None and type(x) is np.ndarray:
+        if self._one is not None and type(x) is ndarray:
             try:
                 z: float = predict_row(*self._predicting, x)
                 if not math.isnan(z):
@@ -106,7 +108,7 @@ class Auto(ColumnLearner):
 
         `weight` and `logit` as in `AIOLI.learn`.
         """
-        if self._one is not None and weight == 1.0 and logit is None and type(x) is np.ndarray:
+        if self._one is not None and weight == 1.0 and logit is None and type(x) is ndarray:
             try:
                 label = LABELS[y]
                 p = self._play_one(x, label)
