@@ -70,7 +70,6 @@ class AIOLI(ColumnLearner):
     Examples
     --------
     >>> import numpy as np
-from numpy import ndarray
     >>> from aioli import AIOLI
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(1000, 3))

@@ -57,7 +57,6 @@ class Auto(ColumnLearner):
     Examples
     --------
     >>> import numpy as np
-from numpy import ndarray
     >>> from aioli import Auto
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 3)) * [1.0, 1e6, 1e-6]

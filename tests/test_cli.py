@@ -1,0 +1,85 @@
+"""The command: what it prints, and what it says when it is asked for the wrong thing."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from aioli import __version__
+from aioli.cli import main
+
+
+def test_help_loads_nothing_that_takes_long() -> None:
+    code = (
+        "import sys, aioli.cli\n"
+        "try:\n    aioli.cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
+        "sys.exit(bool({'numba', 'matplotlib', 'pandas', 'scipy'} & set(sys.modules)))"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "demo" in found.stdout
+
+
+def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert "usage: aioli" in capsys.readouterr().out
+
+
+def test_the_version_is_the_library_s(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--version"])
+    assert capsys.readouterr().out == f"aioli {__version__}\n"
+
+
+def test_the_demo_ends_with_regret_below_certificate_below_theorem(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    figure = tmp_path / "digits.png"
+    assert main(["demo", "--figure", str(figure)]) == 0
+    told = capsys.readouterr().out
+    words = told[told.index("regret ") :].split()
+    numbers = [float(word) for word in words[:20] if word.lstrip("-").replace(".", "").isdigit()]
+    regret, tight, certificate, theorem = numbers[:4]
+    assert regret <= tight <= certificate <= theorem
+    assert "1797" in told
+    assert figure.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("learner", ["Auto", "aioli", "OGD", "EKF"])
+def test_a_synthetic_stream_is_played_and_scored(learner: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "synthetic:logistic", "--rows", "500", "--learner", learner, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == 500
+    assert 0.0 < found["log_loss"] < found["base_rate"]
+    assert 0.5 < found["auc"] <= 1.0
+    if learner == "aioli":
+        assert found["regret"] <= found["certificate"]
+
+
+def test_a_run_prints_a_table_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "synthetic:separable", "--rows", "100", "--learner", "AIOLI"]) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert [int(line.split()[0]) for line in told[3:11]] == [1, 2, 4, 8, 16, 32, 64, 100]
+    assert "rows per second" in told[-1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["run", "clicks.csv"], "clicks.csv: give synthetic:NAME, where NAME is one of hkl"),
+        (["run", "synthetic:nobody"], "nobody"),
+        (["run", "synthetic:hkl", "--learner", "Oracle"], "there is no learner called 'Oracle'; give one of Auto"),
+        (["run", "synthetic:hkl", "--rows", "0"], "n is 0; it must be at least 1"),
+        (["demo", "--figure", "/nowhere/at/all.png"], "/nowhere/at/all.png"),
+        (["paper", "--only", "figure9"], "figure9"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_sentence(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(arguments) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("aioli: ")
+    assert sentence in told
+    assert told.count("\n") == 1
