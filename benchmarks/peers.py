@@ -55,7 +55,7 @@ def compare_row_by_row(
 def compare_bulk(width: int, rows: int, repeats: int, *, sgd: float, vw: float) -> list[Comparison]:
     """`learn_many` against scikit-learn's `partial_fit` and both of Vowpal Wabbit's ways to read the rows.
 
-    Vowpal Wabbit reads text: lines handed to `learn` from Python, on which the requirement is, since all here play in
+    Vowpal Wabbit reads text: lines handed to `learn` from Python, on which the goal is, since all here play in
     one process and one thread; or a file that it parses in a second thread, less what it takes to start on one row.
     """
     X, y = normal_stream(rows, width)
@@ -84,11 +84,11 @@ def compare_bulk(width: int, rows: int, repeats: int, *, sgd: float, vw: float) 
     ]
 
 
-def compare_auto(width: int, rows: int, repeats: int, required: float) -> Comparison:
+def compare_auto(width: int, rows: int, repeats: int, goal: float) -> Comparison:
     """Auto's `learn_many` against that of a single AIOLI."""
     X, y = normal_stream(rows, width)
     times = side_by_side({"auto": _bulk(Auto, X, y), "aioli": _bulk(AIOLI, X, y)}, repeats)
-    return compare("Auto: learn_many", width, times["auto"] / rows, "a single AIOLI", times["aioli"] / rows, required)
+    return compare("Auto: learn_many", width, times["auto"] / rows, "a single AIOLI", times["aioli"] / rows, goal)
 
 
 def _row_by_row(make: Callable[[], Learner], rows: list[Vector], labels: list[bool]) -> Prepare:

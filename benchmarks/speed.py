@@ -32,7 +32,7 @@ QUICK = Effort(repeats=7, heavy_repeats=3, share_of_rows=0.4)
 
 
 def main() -> None:
-    """Measure, print, and say how many requirements were met; a miss is news, not a failure."""
+    """Measure, print, and say how many goals were met; a miss is news, not a failure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: under a minute")
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the tables as Markdown too")
@@ -74,7 +74,7 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
     for width, rows in ((10, 20_000), (50, 10_000)):
         found += peers.compare_bulk(width, _rows(effort, rows), effort.repeats, sgd=0.25, vw=8.0)
     for width, rows in ((10, 20_000), (50, 10_000), (200, 2000)):
-        found.append(peers.compare_auto(width, _rows(effort, rows), effort.heavy_repeats, required=1 / 12))
+        found.append(peers.compare_auto(width, _rows(effort, rows), effort.heavy_repeats, goal=1 / 12))
     found += forms.compare_blocks(1000, effort.repeats, faster=2.5, share=None)
     found += forms.compare_blocks(2000, effort.heavy_repeats, faster=3.5, share=0.6)
     found += [forms.compare_factored(width, effort.heavy_repeats) for width in (50, 200, 1000)]
@@ -107,7 +107,7 @@ def _load() -> str:
 
 def _verdict(comparisons: list[Comparison]) -> str:
     verdicts = [each.met for each in comparisons if each.met is not None]
-    return f"{verdicts.count(True)} requirements met, {verdicts.count(False)} missed."
+    return f"{verdicts.count(True)} goals met, {verdicts.count(False)} missed."
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""What the benchmark prints: comparisons with their requirements, and plain tables, as text or Markdown."""
+"""What the benchmark prints: comparisons with their goals, and plain tables, as text or Markdown."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -21,12 +21,12 @@ class Comparison:
     peer: str
     theirs: float
     ratio: Spread
-    required: float | None
+    goal: float | None
 
     @property
     def met(self) -> bool | None:
-        """Whether the ratio is what is required of it; None where nothing is."""
-        return None if self.required is None else self.ratio.median >= self.required
+        """Whether the ratio reaches its goal; None where nothing is."""
+        return None if self.goal is None else self.ratio.median >= self.goal
 
 
 @dataclass(frozen=True)
@@ -39,25 +39,23 @@ class Table:
     notes: Sequence[str] = field(default=())
 
 
-def compare(
-    what: str, width: int, ours: Vector, peer: str, theirs: Vector, required: float | None = None
-) -> Comparison:
+def compare(what: str, width: int, ours: Vector, peer: str, theirs: Vector, goal: float | None = None) -> Comparison:
     """Compare seconds a row, measured side by side, one entry a round."""
     ratio = Spread.of(theirs / ours)
-    return Comparison(what, width, 1e6 * float(np.median(ours)), peer, 1e6 * float(np.median(theirs)), ratio, required)
+    return Comparison(what, width, 1e6 * float(np.median(ours)), peer, 1e6 * float(np.median(theirs)), ratio, goal)
 
 
 def comparison_table(title: str, comparisons: Sequence[Comparison], notes: Sequence[str]) -> Table:
     """One line a comparison."""
-    heading = ("what", "d", "aioli µs/row", "peer", "peer µs/row", "ratio (quartiles)", "required", "met?")
+    heading = ("what", "d", "aioli µs/row", "peer", "peer µs/row", "ratio (quartiles)", "goal", "met?")
     return Table(title, heading, [_comparison_row(each) for each in comparisons], notes)
 
 
 def _comparison_row(c: Comparison) -> tuple[str, ...]:
     ratio = f"{c.ratio.median:.3g}× ({c.ratio.low:.3g}–{c.ratio.high:.3g})"
-    required = "–" if c.required is None else f"≥ {c.required:g}×"
+    goal = "–" if c.goal is None else f"≥ {c.goal:.3g}×"
     verdict = "" if c.met is None else "met" if c.met else "missed"
-    return c.what, str(c.width), f"{c.ours:.3f}", c.peer, f"{c.theirs:.3f}", ratio, required, verdict
+    return c.what, str(c.width), f"{c.ours:.3f}", c.peer, f"{c.theirs:.3f}", ratio, goal, verdict
 
 
 def as_text(table: Table) -> str:
