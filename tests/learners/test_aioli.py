@@ -1,5 +1,8 @@
 """AIOLI as a user meets it."""
 
+import copy
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -249,3 +252,30 @@ def test_a_heavy_row_ends_where_its_own_equation_says() -> None:
     v = float(x @ x) * 16.0  # 1/λ = B² = 16
     u = float(learner.coefficients_ @ x)
     assert_allclose(u - 0.5 * 50.0 * v / (1.0 + np.exp(u)), 0.0, atol=1e-9)  # u + (ωv/2)(σ(u) - 1) = m = 0
+
+
+def test_a_copy_learns_by_itself() -> None:
+    X, y = example_stream()
+    learner = AIOLI()
+    learner.learn_many(X, y)
+    twin = copy.copy(learner)
+    twin.learn(X[0], y[0])
+    assert learner.rounds == 200
+    assert twin.rounds == 201
+
+
+def test_threads_that_predict_together_leave_blas_as_it_was() -> None:
+    threadpoolctl = pytest.importorskip("threadpoolctl")
+    learner = AIOLI()
+    X = make_rows("random", 400, 300, seed=0)
+    learner.learn_many(X, make_labels(X, 0))
+    expected = learner.predict_many(X)
+
+    def threads() -> list[int]:
+        return [library["num_threads"] for library in threadpoolctl.threadpool_info() if library["user_api"] == "blas"]
+
+    before = threads()
+    with ThreadPoolExecutor(4) as pool:
+        for found in pool.map(learner.predict_many, [X] * 16):
+            assert_allclose(found, expected, rtol=1e-12)
+    assert threads() == before

@@ -288,3 +288,25 @@ def test_repr_tells_how_it_goes() -> None:
     assert repr(learner) == "Auto()"
     learner.learn_many(X, y)
     assert repr(learner).startswith("Auto()  # 300 rows of 4 columns, ")
+
+
+def test_values_too_small_to_square_are_no_harm() -> None:
+    learner = Auto()
+    for t in range(200):
+        p = learner.learn(np.array([1e-161 if t == 1 else 0.0, 1e-300 * t]), t % 2)
+        assert 0.0 < p < 1.0
+    assert np.isfinite(Auto().learn_many([[1e-161], [0.0], [5e-324], [0.0]], [0, 1, 0, 1])).all()
+    assert all(np.isfinite(array).all() for array in memory(learner))
+
+
+def test_the_theorem_does_not_speak_of_late_labels() -> None:
+    learner = Auto()
+    for _ in range(50):
+        learner.learn([1.0], 1, logit=-50.0)
+    assert learner.certificate().theorem == np.inf
+    assert learner.certificate() >= 2400.0
+
+
+def test_a_weight_too_heavy_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"row 0: weight is 1e\+20; .*at most 1e\+06"):
+        Auto().learn([1.0], 1, weight=1e20)

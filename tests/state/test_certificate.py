@@ -140,3 +140,11 @@ def test_certificate_is_a_number_that_says_what_it_is() -> None:
 def test_a_learner_that_saw_nothing_has_only_its_prior_to_pay() -> None:
     assert AIOLI(radius=2.0, ridge=0.5).certificate() == 2.0
     assert AIOLI(radius=2.0, ridge=0.5).certificate(tight=True) == 2.0
+
+
+def test_rounding_does_not_prove_too_much() -> None:
+    X = [[3e4, 6e4, -3e4], [6.993e7, 7.009e7, 6.991e7], [-6.992e7, -7.006e7, -7.003e7], [9.92e6, 9.92e6, 9.95e6]]
+    learner = AIOLI(300.0, regulariser=0.0, intercept=False)
+    learner.learn_many(X, [0, 1, 0, 1])
+    best = best_in_ball(X, [0, 1, 0, 1], 300.0, intercept=False)
+    assert learner.loss - best.loss <= learner.certificate(tight=True) <= learner.certificate()

@@ -137,3 +137,8 @@ def test_a_weight_of_zero_teaches_nothing_but_the_time() -> None:
     combine_rows(mixture.board, Z[:1], y[:1], np.zeros(1), np.empty(1))
     assert np.array_equal(before[0], mixture.u)
     assert np.array_equal(before[1], mixture.Q[0])
+    other = Mixture(np.ones(3))
+    other.board[:] = mixture.board
+    combine_rows(mixture.board, Z[:1], np.ones(1), np.zeros(1), np.empty(1))
+    combine_rows(other.board, Z[:1], np.zeros(1), np.zeros(1), np.empty(1))
+    assert np.array_equal(other.memory, mixture.memory)

@@ -22,12 +22,13 @@ def by_definition(X: Matrix) -> list[Matrix]:
         U = X[:t] - X[0]
         spread = U.std(axis=0)
         # a column that has not moved has no spread, not even the rounding of a mean
-        s = np.where(np.ptp(U, axis=0) > 0, (U[-1] - U.mean(axis=0)) / np.where(spread > 0, spread, 1.0), 0.0)
+        moving = np.ptp(U, axis=0) > 0
+        s = np.where(moving, (U[-1] - U.mean(axis=0)) / np.where(spread > 0, spread, 1.0), 0.0)
         top = np.abs(U).max(axis=0)
         r = np.where(top > 0, U[-1] / np.where(top > 0, top, 1.0), 0.0)
         norms += [s @ s, r @ r]
         by = np.sqrt(np.divide(t, norms, out=np.zeros(2), where=norms > 0))
-        squares = np.where(s != 0, (np.minimum(np.abs(s), SQUARE_LIMIT) ** 2 - 1.0) / 2.0, 0.0)
+        squares = np.where(moving, (np.minimum(np.abs(s), SQUARE_LIMIT) ** 2 - 1.0) / 2.0, 0.0)
         turns = views.phases + (by[0] * s) @ views.directions / (2.0 * np.pi)
         phase = 2.0 * (turns % 1.0) - 1.0
         out[0].append(np.r_[1.0, by[0] * s])

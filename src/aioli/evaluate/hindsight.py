@@ -7,7 +7,7 @@ import numpy as np
 from aioli.numerics.ball import ball_multiplier
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
-from aioli.streams.rows import Rows, as_labels
+from aioli.streams.rows import Rows, as_labels, as_weights
 
 __all__ = ["Hindsight", "best_in_ball"]
 
@@ -39,9 +39,11 @@ def best_in_ball(
     >>> best_in_ball([[1.0], [1.0], [1.0]], [1, 1, 0], radius=5.0, intercept=False).loss  # 3 H(1/3)
     1.909542504...
     """
+    if not 0.0 < radius < np.inf:
+        raise ValueError(f"radius is {radius!r}; it must be a finite number above 0")
     rows = Rows(X, intercept=intercept, widest=1e150)
     labels = as_labels(y, len(rows))
-    stakes = np.ones(len(rows)) if weights is None else np.asarray(weights, dtype=np.float64)
+    stakes = as_weights(weights, rows, np.inf)
     Z = np.concatenate([chunk for _, chunk in rows])
     theta = np.zeros(Z.shape[1])
     loss = _loss(Z, labels, stakes, theta)

@@ -48,8 +48,8 @@ class AIOLI(ColumnLearner):
         c: how strongly a prediction hedges against its own uncertainty v. 1 is the paper's; ½ halves the bound, and
         is the least that has one.
     curvature
-        h: "paper" is p(1-p)/(1+B‖x‖) and has κ = 1 + BR in the bound; "tight" is the largest that the proof allows,
-        up to 1 + B‖x‖ times that: it learns faster, and has κ = 1. "full" is p(1-p), online Bayes, which has no bound.
+        h: "paper" is p(1-p)/(1+B‖x‖) and has κ = 1 + BR in the bound; "tight" is the largest that the proof allows:
+        it learns faster, and has κ = 1. "full" is p(1-p), online Bayes, which has no bound.
     forgetting
         ρ: 1 never forgets. Below 1 the state drifts back to its prior by this factor a row, for a world that changes:
         `certificate()` stays true, but it no longer grows only with the logarithm of the rows.
@@ -188,7 +188,7 @@ class AIOLI(ColumnLearner):
 
         The result is the state that the definition gives to both games, and its certificate is for both together.
         """
-        if self._game != other._game:
+        if not isinstance(other, AIOLI) or self._game != other._game:
             raise ValueError(f"{other!r} plays by other rules than {self!r}; give both the same parameters")
         if self._state is not None and other._state is not None:
             if self._state.width != other._state.width:

@@ -13,7 +13,7 @@ from aioli.learners.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus_many
 from aioli.state.certificate import Certificate, running_certificate, tight_certificate
-from aioli.state.ensemble import DONE, LONGEST, LOSS, ROUNDS, learn_row, predict_row
+from aioli.state.ensemble import DONE, LATE, LONGEST, LOSS, ROUNDS, learn_row, predict_row
 from aioli.state.files import read_file, write_file
 from aioli.state.mixture import Mixture, combine_rows, mixture_cost
 from aioli.state.play import play
@@ -23,6 +23,7 @@ from aioli.streams.views import Views
 
 __all__ = ["Auto"]
 
+HEAVIEST = 1e6  # a weight that costs no expert its digits
 REVIEW = 4096  # rows after which an expert may retire
 TOGETHER = 1024  # rows whose views stay in the cache while expert after expert reads them
 
@@ -48,7 +49,7 @@ class Auto(ColumnLearner):
 
     Notes
     -----
-    Every column may be multiplied by a constant, or have one added, and nothing changes but rounding. An expert to
+    Every column may be multiplied by a positive constant, or have one added, and nothing changes but rounding. An expert to
     which nobody listens retires after some thousands of rows, and costs nothing from then on: the bounds of the others
     can only gain by it (`state.mixture`). `predict` may be
     called from several threads; `learn` may not. A label that comes late is learned when it comes; its loss is counted
@@ -77,7 +78,7 @@ class Auto(ColumnLearner):
             )
         self.experts = experts
         self._experts = EXPERTS[:experts]
-        self._tally: Vector = np.zeros(3)
+        self._tally: Vector = np.zeros(4)
         self._mixture = Mixture(np.array([expert.prior for expert in self._experts]))
         self._views: Views | None = None
         self._states: list[State] = []
@@ -133,7 +134,10 @@ class Auto(ColumnLearner):
                 continue
             own = prove(self._states[i] if self._states else State(expert.game, 1))
             excess = float(self._tally[LOSS]) - (float(self._states[i].tally[Tally.LOSS]) if self._states else 0.0)
-            theorem = own.theorem + mixture_cost(self.rounds, expert.prior / sum(e.prior for e in self._experts))
+            in_time = 0.0 if self._tally[LATE] == 0.0 else math.inf  # the theorem speaks of what is said when asked
+            theorem = (
+                in_time + own.theorem + mixture_cost(self.rounds, expert.prior / sum(e.prior for e in self._experts))
+            )
             proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
             best = proven if best is None or proven < best else best
         assert best is not None  # the first expert is certified
@@ -187,6 +191,7 @@ class Auto(ColumnLearner):
         header = {
             "learner": "Auto",
             "parameters": {"experts": self.experts},
+            "played": [expert.name for expert in self._experts],
             "features": self.n_features_,
             "names": self._names,
         }
@@ -198,6 +203,8 @@ class Auto(ColumnLearner):
         header, tensors = read_file(path, "Auto")
         try:
             learner = cls(**header["parameters"])
+            if header["played"] != [expert.name for expert in learner._experts]:
+                raise ValueError(f"its experts are {header['played']}, which this version does not play")
             learner._restore(header["features"], tensors)
             learner.feature_names_ = header["names"]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -219,7 +226,7 @@ class Auto(ColumnLearner):
         return np.array([predict_row(*self._predicting, x) for _, chunk in rows for x in chunk])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes = as_weights(weights, rows, LONGEST)
+        stakes = as_weights(weights, rows, LONGEST, HEAVIEST)
         late = as_logits(logits, len(rows))
         if self._views is None:
             self._begin(rows.width)
@@ -245,7 +252,7 @@ class Auto(ColumnLearner):
         combine_rows(self._mixture.board, Z, labels, stakes, announced)
         announced[...] = np.where(np.isnan(late), announced, late)
         losses = softplus_many(np.where(labels == 1.0, -announced, announced))
-        self._tally += np.array([len(X), stakes.sum(), stakes @ losses])
+        self._tally += np.array([len(X), stakes.sum(), stakes @ losses, np.count_nonzero(~np.isnan(late))])
         self._review()
 
     def _review(self) -> None:
@@ -297,7 +304,9 @@ class Auto(ColumnLearner):
     def _arrays(self) -> dict[str, Vector]:
         arrays = {"tally": self._tally, "board": self._mixture.board, "unheard": self._unheard}
         if self._views is not None:
-            arrays |= {"hall": self._hall, "columns": self._views.columns, "totals": self._views.totals}
+            views = self._views
+            arrays |= {"hall": self._hall, "columns": views.columns, "totals": views.totals}
+            arrays |= {"directions": views.directions, "phases": views.phases}
         return arrays
 
     def _restore(self, features: int | None, arrays: dict[str, Vector]) -> None:

@@ -1,7 +1,9 @@
 """What AIOLI and Auto share: rows in through the border, one or many, and names of columns."""
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
@@ -92,11 +94,13 @@ class ColumnLearner(ABC):
         if names is None:
             self._names = None
             return
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-            raise ValueError(f"names of columns are {names!r}; give a list of strings, one a column")
+        _require_strings(names)
         if self.n_features_ not in (None, len(names)):
             raise ValueError(f"{len(names)} names came for {self.n_features_} columns; give one a column")
         self._names = list(names)
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # a copy that shared the state would learn with the original
 
     def _names_after_growing(self, columns: int, names: Sequence[str] | None) -> list[str] | None:
         """The names of all columns once `columns` new ones are there; x0, x1, … stand for those never given."""
@@ -106,6 +110,12 @@ class ColumnLearner(ABC):
             raise ValueError(f"{len(names)} names came for {columns} new columns; give one a column")
         if names is None and self._names is None:
             return None
+        _require_strings(names or [])
         width = self.n_features_ or 0
         known = self._names or [f"x{j}" for j in range(width)]
         return known + list(names or [f"x{j}" for j in range(width, width + columns)])
+
+
+def _require_strings(names: Sequence[str]) -> None:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"names of columns are {names!r}; give a list of strings, one a column")

@@ -71,7 +71,8 @@ def tight_certificate(state: State) -> Certificate:
     if mu == 0.0:
         mu = 1e-12 * ridge  # where A has learned nothing, a = λ, and 0/0 would be the limit 0
     dual = mu * radius**2 + float(np.sum(a * w * w * (ridge - mu) / (a - ridge + mu)))
-    return _certificate(state, min(dual, ridge * radius**2))
+    rounding = 4.0 * state.width * np.finfo(np.float64).eps * float(a[-1] * (w @ w))  # of A, seen from w
+    return _certificate(state, min(dual + rounding, ridge * radius**2))
 
 
 def theorem_bound(

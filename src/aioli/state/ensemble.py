@@ -11,14 +11,14 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.state.mixture import announce, answer, unpack_compiled
-from aioli.state.single import LOGIT, play_one, predict_logit_one
+from aioli.state.single import LOGIT, SPOILED, play_one, predict_logit_one
 from aioli.streams.views import SQUARE_WIDTH, VIEWS, WAVES, view_row
 
-__all__ = ["DONE", "LONGEST", "LOSS", "ROUNDS", "learn_row", "predict_row"]
+__all__ = ["DONE", "LATE", "LONGEST", "LOSS", "ROUNDS", "learn_row", "predict_row"]
 
 DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
 LONGEST = 1e150  # a row whose square is still finite
-ROUNDS, WEIGHT, LOSS = range(3)  # what the tally of the whole counts
+ROUNDS, WEIGHT, LOSS, LATE = range(4)  # what the tally of the whole counts
 SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
 
 
@@ -124,9 +124,9 @@ def learn_row(
             continue
         desk = hall[starts[i] : starts[i + 1]]
         p = play_one(desk, views[kinds[i], : view_width(kinds[i], d)], y)
-        if p < 0.0:
+        if p == SPOILED:
             return i
-        z[i] = desk[LOGIT]
+        z[i] = desk[LOGIT] if p >= 0.0 else 0.0  # a view too long for the expert: it has nothing to say
     said = announce(parts, z[: kinds.size])
     answer(parts, y, 1.0)
     z[kinds.size] = sigmoid(said)

@@ -25,6 +25,9 @@ Tensors = dict[str, Vector]
 def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -> None:
     """Write to a temporary file beside `path`, sync it, rename it: there is always the old file or the new one."""
     path = Path(path)
+    for name, tensor in tensors.items():
+        if not np.isfinite(tensor).all():
+            raise ValueError(f"{path}: not written, since {name!r} is not finite: the learner is damaged")
     text = json.dumps({"format": FORMAT, "version": __version__, **header}, sort_keys=True)
     contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     metadata = {"aioli": text, "sha256": _digest(text, contiguous)}
@@ -32,7 +35,7 @@ def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -
     os.close(handle)
     try:
         save_file(contiguous, temporary, metadata=metadata)
-        _sync(temporary)
+        _sync(temporary, os.O_RDWR)
         os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes it private; a model is as readable as any other file
         os.replace(temporary, path)
     except BaseException:
@@ -40,7 +43,7 @@ def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -
             os.unlink(temporary)
         raise
     if os.name == "posix":
-        _sync(path.parent)  # the rename itself
+        _sync(path.parent, os.O_RDONLY)  # the rename itself
 
 
 def read_file(path: str | os.PathLike[str], learner: str) -> tuple[Header, Tensors]:
@@ -86,8 +89,8 @@ def _digest(text: str, tensors: Tensors) -> str:
     return digest.hexdigest()
 
 
-def _sync(path: str | os.PathLike[str]) -> None:
-    handle = os.open(path, os.O_RDONLY)
+def _sync(path: str | os.PathLike[str], mode: int) -> None:
+    handle = os.open(path, mode)  # Windows syncs only what may be written
     try:
         os.fsync(handle)
     finally:

@@ -190,8 +190,8 @@ def answer(parts: Parts, y: float, weight: float) -> None:
                 Q[a, i, j] = rho * (Q[a, i, j] - taken * k[j])
             Q[a, i, i] += (1.0 - rho) / ridge[i]
     memory[TIME] += 1.0
-    memory[LAST_LABEL] = 2.0 * y - 1.0
-    memory[MEAN_LABEL] = RUN * memory[MEAN_LABEL] + (1.0 - RUN) * (2.0 * y - 1.0)
+    memory[LAST_LABEL] += rate * (2.0 * y - 1.0 - memory[LAST_LABEL])
+    memory[MEAN_LABEL] += rate * (1.0 - RUN) * (2.0 * y - 1.0 - memory[MEAN_LABEL])
 
 
 @compiled("void(f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1])")

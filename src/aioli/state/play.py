@@ -1,6 +1,7 @@
 """The game over many rows, whichever form of the state plays it fastest; all forms play the same game."""
 
 import importlib
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -48,6 +49,10 @@ def logits_of_rows(state: State, X: Matrix) -> Vector:
     return root_many(m, 0.5 * state.game.regulariser * np.maximum(v, 0.0))
 
 
+# Who limits BLAS must also be the one to free it: threads that limited it side by side left it limited for good.
+_limiting = threading.RLock()
+
+
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
     """Keep BLAS to one thread, where threadpoolctl is installed to tell it.
@@ -59,7 +64,7 @@ def one_blas_thread() -> Iterator[None]:
     if pools is None:
         yield
         return
-    with pools.limit(limits=1, user_api="blas"):
+    with _limiting, pools.limit(limits=1, user_api="blas"):
         yield
 
 

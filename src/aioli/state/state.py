@@ -109,6 +109,8 @@ class State:
         e1, e2 = w - self.w, w - other.w
         tally = self.tally + other.tally
         tally[Tally.REGRET] -= e1 @ A1 @ e1 + e2 @ A2 @ e2 - self.game.ridge * (w @ w)
+        size = np.trace(A1) * (e1 @ e1 + self.w @ self.w) + np.trace(A2) * (e2 @ e2 + other.w @ other.w)
+        tally[Tally.REGRET] += 4.0 * self.width * np.finfo(np.float64).eps * size  # rounding must not prove too much
         tally[Tally.WIDEST] = max(self.tally[Tally.WIDEST], other.tally[Tally.WIDEST])
         tally[Tally.IRREGULAR] = tally[Tally.ROUNDS]
         factored = self.factored or other.factored

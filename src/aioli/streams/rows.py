@@ -126,11 +126,12 @@ def as_labels(y: object, count: int) -> Vector:
     return labels
 
 
-def as_weights(weights: object, rows: Rows, widest: float) -> Vector:
-    """One weight a row, finite and not negative; None means 1."""
+def as_weights(weights: object, rows: Rows, widest: float, heaviest: float = math.inf) -> Vector:
+    """One weight a row, not negative and at most `heaviest`; None means 1."""
     if weights is None:
         return np.ones(len(rows))
-    values = _as_floats("weights", weights, len(rows), lambda v: v >= 0.0, "a finite weight of at least 0")
+    wanted = "a finite weight of at least 0" + (f" and at most {heaviest:g}" if heaviest < math.inf else "")
+    values = _as_floats("weights", weights, len(rows), lambda v: (v >= 0.0) & (v <= heaviest), wanted)
     heavy = values > 1.0
     if heavy.any():
         for start, chunk in rows:

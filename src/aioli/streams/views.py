@@ -86,10 +86,14 @@ def view_row(
         mean = columns[MEAN, j] + step / n
         spread = columns[SPREAD, j] + step * (u - mean)
         top = max(columns[TOP, j], abs(u))
-        s = (u - mean) / math.sqrt(spread / n) if spread > 0.0 else 0.0
+        variance = spread / n  # 0 for a column that has not moved, or by less than float64 can square
+        s = (u - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
         r = u / top if top > 0.0 else 0.0
         standard[j + 1] = s
         peak[j + 1] = r
+        if j < SQUARE_WIDTH:  # side by side, so that a new column comes last
+            square[2 * j + 1] = s
+            square[2 * j + 2] = 0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0) if variance > 0.0 else 0.0
         standard_norm += s * s
         peak_norm += r * r
         if keep:
@@ -107,11 +111,8 @@ def view_row(
     by_peak = math.sqrt(n / peak_norm) if peak_norm > 0.0 else 0.0
     half = by * math.sqrt(0.5)
     square[0] = 1.0
-    for j in range(min(d, SQUARE_WIDTH)):  # side by side, so that a new column comes last
-        s = standard[j + 1]
-        s2 = min(abs(s), SQUARE_LIMIT)
-        square[2 * j + 1] = half * s
-        square[2 * j + 2] = half * 0.5 * (s2 * s2 - 1.0) if s != 0.0 else 0.0
+    for i in range(1, square.size):
+        square[i] *= half
     standard[0] = 1.0
     peak[0] = 1.0
     for j in range(1, d + 1):
