@@ -42,12 +42,7 @@ class Game:
         _require("radius", self.radius, 1e-100 <= self.radius <= 1e100, "a number above 0, from 1e-100 to 1e100")
         wanted = "a number above 0, from 1e-100 to 1e100, or None for 1/radius²"
         _require("ridge", self.ridge, 1e-100 <= self.ridge <= 1e100, wanted)
-        _require(
-            "regulariser",
-            self.regulariser,
-            0.0 <= self.regulariser < math.inf,
-            "a finite number of at least 0",
-        )
+        _require("regulariser", self.regulariser, 0.0 <= self.regulariser <= 1e6, "a number from 0 to 1e6")
         drifts = 0.0 < self.forgetting <= 1.0 - 1e-9  # closer to 1, P could not keep the digits of what it forgets
         _require(
             "forgetting",
