@@ -57,6 +57,16 @@ def test_a_synthetic_stream_is_played_and_scored(learner: str, capsys: pytest.Ca
         assert found["regret"] <= found["certificate"]
 
 
+@pytest.mark.parametrize("learner", ["Auto", "AIOLI", "FTRL"])
+def test_the_adversary_answers_against_whoever_plays(learner: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["run", "synthetic:adversary", "--rows", "300", "--learner", learner, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["log_loss"] >= 0.6931
+    assert found["accuracy"] <= 0.01  # but for a tie at ½, which counts as half
+    if learner == "AIOLI":
+        assert found["regret"] <= found["certificate"]
+
+
 def test_a_run_prints_a_table_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "synthetic:separable", "--rows", "100", "--learner", "AIOLI"]) == 0
     told = capsys.readouterr().out.splitlines()
