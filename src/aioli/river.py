@@ -120,7 +120,8 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def _row(self, x: Mapping[Any, Any]) -> Vector:
         """The row in the order of the columns, without the keys that have none."""
-        if self._pick is not None and len(x) == len(self._columns):
+        makes_up = hasattr(type(x), "__missing__")  # a defaultdict would invent a value, and keep it
+        if self._pick is not None and len(x) == len(self._columns) and not makes_up:
             try:  # the same keys as ever, in whatever order: no dictionary is searched from Python
                 values = np.array(self._pick(x))
                 if values.ndim == 1 and values.dtype.kind in "biuf":

@@ -4,6 +4,7 @@ import importlib
 import pickle
 import random
 import sys
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -259,3 +260,12 @@ def test_without_river_the_import_says_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.delitem(sys.modules, "aioli.river")
     with pytest.raises(ImportError, match=r"pip install 'aioli-online\[river\]'"):
         importlib.import_module("aioli.river")
+
+
+def test_a_dictionary_that_makes_values_up_is_not_asked_to() -> None:
+    model = AIOLIClassifier(AIOLI())
+    for t in range(20):
+        model.learn_one({"a": float(t % 3), "b": 1.0}, t % 2 == 0)
+    made_up: defaultdict[str, float] = defaultdict(lambda: 100.0, {"a": 1.0, "c": 2.0})
+    assert model.predict_proba_one(made_up) == model.predict_proba_one({"a": 1.0, "c": 2.0})
+    assert dict(made_up) == {"a": 1.0, "c": 2.0}
