@@ -41,6 +41,17 @@ def is_row(columns: Matrix, x: Vector) -> bool:
     return math.sqrt(norm2) <= LONGEST
 
 
+@compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],b1,f8[:,::1])")
+def fill_views(
+    columns: Matrix, totals: Vector, directions: Matrix, phases: Vector, x: Vector, keep: bool, views: Matrix
+) -> None:
+    """All views of one row, each at the beginning of its row of `views`; `keep` counts the row in. O(d)."""
+    d = x.size
+    standard, peak = views[0, : view_width(0, d)], views[1, : view_width(1, d)]
+    square, wave = views[SQUARE, : view_width(SQUARE, d)], views[WAVE, : view_width(WAVE, d)]
+    view_row(columns, totals, directions, phases, x, keep, standard, peak, square, wave)
+
+
 @compiled("f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
 def predict_row(
     columns: Matrix,
@@ -58,18 +69,7 @@ def predict_row(
         return math.nan
     d = x.size
     views = np.empty((4, max(view_width(0, d), view_width(SQUARE, d), view_width(WAVE, d))))
-    view_row(
-        columns,
-        totals,
-        directions,
-        phases,
-        x,
-        False,
-        views[0, : view_width(0, d)],
-        views[1, : view_width(1, d)],
-        views[2, : view_width(2, d)],
-        views[3, : view_width(3, d)],
-    )
+    fill_views(columns, totals, directions, phases, x, False, views)
     z = np.empty(kinds.size)
     for i in range(kinds.size):  # the board begins with the prior weights: 0 for a retired expert
         z[i] = (
@@ -105,18 +105,7 @@ def learn_row(
     if first == 0:
         if not is_row(columns, x):
             return NO_ROW
-        view_row(
-            columns,
-            totals,
-            directions,
-            phases,
-            x,
-            True,
-            views[0, : view_width(0, d)],
-            views[1, : view_width(1, d)],
-            views[2, : view_width(2, d)],
-            views[3, : view_width(3, d)],
-        )
+        fill_views(columns, totals, directions, phases, x, True, views)
     parts = unpack_compiled(board, kinds.size)
     prior = parts[0]
     for i in range(first, kinds.size):

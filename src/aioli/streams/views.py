@@ -128,7 +128,7 @@ def view_row(
             for k in range(WAVES):
                 wave[k + 1] += s * directions[j, k]
     height = math.sqrt(2.0 / WAVES) * 4.0
-    for k in range(WAVES):  # a parabola for each half wave: as good as a sine here, and ten times as fast
+    for k in range(WAVES):  # a parabola for each half wave, within 6 % of a sine: vector instructions can do it
         t = wave[k + 1]
         t = 2.0 * (t - np.floor(t)) - 1.0
         wave[k + 1] = height * t * (1.0 - abs(t))
