@@ -5,14 +5,14 @@ Nothing behind this file checks a row again. A message names the row, the column
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 
-__all__ = ["Rows", "as_label", "as_labels", "as_logits", "as_weights"]
+__all__ = ["Rows", "as_label", "as_labels", "as_logits", "as_table", "as_weights", "why_refused"]
 
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
 
@@ -32,21 +32,11 @@ class Rows:
         names: Sequence[str] | None = None,
         single: bool = False,
     ) -> None:
-        self.values = _as_matrix(X, single=single)
+        self.values = as_table(X, width=width, names=names, single=single)
         self.single = single
         self.intercept = intercept
         self.names = names
         count, columns = self.values.shape
-        if count == 0 or columns == 0:
-            raise ValueError(
-                f"an empty matrix, of shape {self.values.shape}, came; give at least one row and one column"
-            )
-        if width is not None and columns != width:
-            what = "the row has" if single else "rows have"
-            advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
-            raise ValueError(f"{what} {columns} columns; this learner knows {width}: {advice} (nothing was learned)")
-        if names is not None and len(names) != columns:
-            raise ValueError(f"{len(names)} names came for {columns} columns; give one a column (nothing was learned)")
         self.width = columns
         self._chunk = max(1, CHUNK_BYTES // (8 * (columns + 1)))
         self._ready: Matrix | None = None
@@ -72,21 +62,41 @@ class Rows:
                 chunk[:, int(self.intercept) :] = part if isinstance(part, np.ndarray) else part.toarray()
             yield start, chunk
 
+    def lengths(self) -> Iterator[tuple[int, Vector]]:
+        """The norms of the rows, chunk by chunk, each with the number of its first row."""
+        for start, chunk in self:
+            yield start, np.linalg.norm(chunk, axis=1)
+
     def _check(self, start: int, chunk: Matrix, widest: float) -> None:
         t = first_bad_row(chunk, widest)
         if t < 0:
             return
         row = chunk[t, int(self.intercept) :]
-        where = "the row" if self.single else f"row {start + t}"
         finite = np.isfinite(row)
         column = int(np.argmax(np.abs(row) if finite.all() else ~finite))
-        name = f"column {column}" if self.names is None else f"column {self.names[column]!r}"
-        if not finite.all():
-            raise ValueError(f"{where}: {name} is {row[column]}; drop it or fill it first (nothing was learned)")
-        raise ValueError(
-            f"{where}: {name} is {row[column]:g}, which makes a row longer than {widest:g}, beyond which "
-            "float64 cannot keep the state exact; scale the columns first (nothing was learned)"
-        )
+        where = "the row" if self.single else f"row {start + t}"
+        raise ValueError(why_refused(where, column, row[column], self.names, widest))
+
+
+class Measured(Protocol):
+    """Rows of which the norms are known: dense or sparse."""
+
+    def __len__(self) -> int: ...
+
+    def lengths(self) -> Iterator[tuple[int, Vector]]:
+        """The norms of the rows, chunk by chunk, each with the number of its first row."""
+        ...
+
+
+def why_refused(where: str, column: int, value: float, names: Sequence[str] | None, widest: float) -> str:
+    """The sentence for a row with a value that is not finite, or one that makes it longer than `widest`."""
+    name = f"column {column}" if names is None else f"column {names[column]!r}"
+    if not math.isfinite(value):
+        return f"{where}: {name} is {value}; drop it or fill it first (nothing was learned)"
+    return (
+        f"{where}: {name} is {value:g}, which makes a row longer than {widest:g}, beyond which "
+        "float64 cannot keep the state exact; scale the columns first (nothing was learned)"
+    )
 
 
 @compiled("i8(f8[:,::1],f8)", reassociate=True)
@@ -126,7 +136,7 @@ def as_labels(y: object, count: int) -> Vector:
     return labels
 
 
-def as_weights(weights: object, rows: Rows, widest: float, heaviest: float = math.inf) -> Vector:
+def as_weights(weights: object, rows: Measured, widest: float, heaviest: float = math.inf) -> Vector:
     """One weight a row, not negative and at most `heaviest`; None means 1."""
     if weights is None:
         return np.ones(len(rows))
@@ -134,9 +144,9 @@ def as_weights(weights: object, rows: Rows, widest: float, heaviest: float = mat
     values = _as_floats("weights", weights, len(rows), lambda v: (v >= 0.0) & (v <= heaviest), wanted)
     heavy = values > 1.0
     if heavy.any():
-        for start, chunk in rows:
+        for start, norms in rows.lengths():
             with np.errstate(over="ignore"):
-                load = np.linalg.norm(chunk, axis=1) * values[start : start + len(chunk)]
+                load = norms * values[start : start + len(norms)]
             if (load > widest).any():
                 t = start + int(np.argmax(load > widest))
                 raise ValueError(
@@ -189,6 +199,21 @@ def _unmasked(given: object, entry: str) -> object:
         where = f"row {row[0]}: column {column}" if row else f"{entry} {column}"
         raise ValueError(f"{where} is masked; drop it or fill it first (nothing was learned)")
     return np.ma.getdata(given) if isinstance(given, np.ma.MaskedArray) else given
+
+
+def as_table(X: object, *, width: int | None, names: Sequence[str] | None, single: bool) -> Any:
+    """A two-dimensional array or CSR matrix of real numbers, as wide as it must be, not yet converted or copied."""
+    values = _as_matrix(X, single=single)
+    count, columns = values.shape
+    if count == 0 or columns == 0:
+        raise ValueError(f"an empty matrix, of shape {values.shape}, came; give at least one row and one column")
+    if width is not None and columns != width:
+        what = "the row has" if single else "rows have"
+        advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
+        raise ValueError(f"{what} {columns} columns; this learner knows {width}: {advice} (nothing was learned)")
+    if names is not None and len(names) != columns:
+        raise ValueError(f"{len(names)} names came for {columns} columns; give one a column (nothing was learned)")
+    return values
 
 
 def _as_matrix(X: object, *, single: bool) -> Any:
