@@ -8,9 +8,8 @@ fused loop, blocks, factored, NumPy twin) shares these functions and differs onl
 import math
 
 from aioli.numerics.compiling import Vector, compiled
-from aioli.numerics.curvature import paper_curvature, tight_curvature
-from aioli.numerics.logistic import sigmoid, softplus
-from aioli.numerics.root import root
+from aioli.numerics.curvature import tight_curvature_at
+from aioli.numerics.root import exponentials, solve
 from aioli.state.game import Rule
 from aioli.state.state import Tally
 
@@ -38,33 +37,45 @@ def play_round(
     inst is $\ell(z) - (\min F_t - \min F_{t-1})$, F being the regularised sum of the surrogates: true at any z and ω,
     and wherever the surrogate touches the loss.
     """
-    z = logit
-    delta = m - z
+    positive = y > 0.5
     if math.isnan(logit):
         a = 0.5 * rules[Rule.REGULARISER] * v
-        z = root(m, a)
-        delta = a * math.tanh(0.5 * z)  # m - z without the cancellation
-    positive = y > 0.5
+        size, e, fall = solve(abs(m), a)
+        z = math.copysign(size, m)
+        delta = math.copysign(a * -fall / (1.0 + e), m)  # m - z = a tanh(z/2), without the cancellation
+    else:
+        z = logit
+        size = abs(z)
+        e, _ = exponentials(size)
+        delta = m - z
+    missed = math.log1p(e)  # the loss where the likelier label comes
     said = z
+    loss = weight * (missed if positive == (z >= 0.0) else missed + size)
     if weight > HEAVY:
         # A step from where it stands would go far beyond what the label asks for. The surrogate may touch the loss at
         # any point: take the one where the step ends, u + (ωv/2)(σ(u) - y) = m, an equation of the same form.
         b = 0.25 * weight * v
-        z = root(m + b if positive else m - b, b)
+        towards = m + b if positive else m - b
+        size, e, _ = solve(abs(towards), b)
+        z = math.copysign(size, towards)
+        missed = math.log1p(e)
         delta = m - z
+    likely, unlikely = 1.0 / (1.0 + e), e / (1.0 + e)
+    g = weight * (unlikely if positive == (z >= 0.0) else likely)
+    g = -g if positive else g
     C = rules[Rule.RADIUS] * norm
-    g = -weight * sigmoid(-z) if positive else weight * sigmoid(z)
     if rules[Rule.CURVATURE] == 1.0:
-        h = weight * tight_curvature(z, C)
-    else:  # C = 0 makes it p(1-p), the full curvature: no bound below the loss, but online Bayes
-        h = weight * paper_curvature(z, C if rules[Rule.CURVATURE] == 0.0 else 0.0)
+        h = weight * tight_curvature_at(size, e, missed, C)
+    elif rules[Rule.CURVATURE] == 0.0:
+        h = weight * likely * unlikely / (1.0 + C)
+    else:  # the full curvature, p(1-p): no bound below the loss, but online Bayes
+        h = weight * likely * unlikely
     D = 1.0 + 0.5 * h * v
     gamma = 0.5 * h / D
     alpha = -0.5 * (g + h * delta) / D
-    loss = weight * softplus(-said if positive else said)
     inst = (0.25 * g * g * v - g * delta - 0.5 * h * delta * delta) / D
     if weight > HEAVY:
-        inst += loss - weight * softplus(-z if positive else z)
+        inst += loss - weight * (missed if positive == (z >= 0.0) else missed + size)
     return said, gamma, alpha, inst, loss, v / D
 
 

@@ -5,7 +5,7 @@ Nothing behind this file checks a row again. A message names the row, the column
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NoReturn, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -40,8 +40,9 @@ class Rows:
         self.width = columns
         self._chunk = max(1, CHUNK_BYTES // (8 * (columns + 1)))
         self._ready: Matrix | None = None
-        for start, chunk in self:
-            self._check(start, chunk, widest)
+        for start, chunk, bad in self._loaded(widest):
+            if bad >= 0:
+                self._refuse(start + bad, chunk[bad, int(intercept) :], widest)
             if count <= self._chunk:
                 self._ready = chunk
 
@@ -53,28 +54,27 @@ class Rows:
         if self._ready is not None:
             yield 0, self._ready
             return
+        for start, chunk, _ in self._loaded(math.inf):
+            yield start, chunk
+
+    def _loaded(self, widest: float) -> Iterator[tuple[int, Matrix, int]]:
+        """The chunks, each with the number of its first row, and of the first of its rows that is refused, or -1."""
         for start in range(0, len(self), self._chunk):
             part = self.values[start : start + self._chunk]
             chunk = np.empty((part.shape[0], self.width + self.intercept))
-            if self.intercept:
-                chunk[:, 0] = 1.0
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
-                chunk[:, int(self.intercept) :] = part if isinstance(part, np.ndarray) else part.toarray()
-            yield start, chunk
+                plain = np.require(part if isinstance(part, np.ndarray) else part.toarray(), np.float64, ["C", "W"])
+            yield start, chunk, load_rows(plain, chunk, widest)
 
     def lengths(self) -> Iterator[tuple[int, Vector]]:
         """The norms of the rows, chunk by chunk, each with the number of its first row."""
         for start, chunk in self:
             yield start, np.linalg.norm(chunk, axis=1)
 
-    def _check(self, start: int, chunk: Matrix, widest: float) -> None:
-        t = first_bad_row(chunk, widest)
-        if t < 0:
-            return
-        row = chunk[t, int(self.intercept) :]
+    def _refuse(self, t: int, row: Vector, widest: float) -> NoReturn:
         finite = np.isfinite(row)
         column = int(np.argmax(np.abs(row) if finite.all() else ~finite))
-        where = "the row" if self.single else f"row {start + t}"
+        where = "the row" if self.single else f"row {t}"
         raise ValueError(why_refused(where, column, row[column], self.names, widest))
 
 
@@ -99,16 +99,22 @@ def why_refused(where: str, column: int, value: float, names: Sequence[str] | No
     )
 
 
-@compiled("i8(f8[:,::1],f8)", reassociate=True)
-def first_bad_row(X: Matrix, widest: float) -> int:
-    """The first row that is not finite or longer than `widest`, or -1. O(d) a row."""
-    for t in range(X.shape[0]):
-        norm2 = 0.0
-        for i in range(X.shape[1]):
-            norm2 += X[t, i] * X[t, i]
-        if not (math.sqrt(norm2) <= widest and norm2 < math.inf):
-            return t
-    return -1
+@compiled("i8(f8[:,::1],f8[:,::1],f8)", reassociate=True)
+def load_rows(rows: Matrix, chunk: Matrix, widest: float) -> int:
+    """Copy the rows behind a 1, where the chunk has room for one: the first that is too long or not finite, or -1."""
+    first = chunk.shape[1] - rows.shape[1]
+    bad = -1
+    for t in range(rows.shape[0]):
+        if first:
+            chunk[t, 0] = 1.0
+        norm2 = float(first)
+        for i in range(rows.shape[1]):
+            x = rows[t, i]
+            chunk[t, first + i] = x
+            norm2 += x * x
+        if bad < 0 and not (math.sqrt(norm2) <= widest and norm2 < math.inf):
+            bad = t
+    return bad
 
 
 def as_label(y: object) -> float:
