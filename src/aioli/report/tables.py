@@ -1,0 +1,154 @@
+"""Tables of the page: the largest weights with their bars, the columns of the data, the numbers behind the lines."""
+
+from aioli.report.cards import card
+from aioli.report.markup import Markup, number, short, tag, text
+from aioli.report.record import Column, Record
+from aioli.report.wording import figure, finite, percent, whole
+
+__all__ = ["columns", "numbers", "weights"]
+
+WEIGHTS = 30
+COLUMNS = 100
+POINTS = 40
+WIDEST = 2.5  # a whisker that reaches further than so many of the largest bars is cut: bars must stay visible
+
+
+def weights(record: Record) -> Markup | None:
+    """A bar for each weight, with a whisker of two standard deviations."""
+    known = [
+        (w, finite(w.weight) or 0.0, finite(w.uncertainty)) for w in record.weights if finite(w.weight) is not None
+    ]
+    known = known[:WEIGHTS]
+    largest = max((abs(value) for _, value, _ in known), default=0.0)
+    if not known or largest == 0.0:
+        return None
+    reach = max(abs(value) + 2.0 * (spread or 0.0) for _, value, spread in known)
+    limit = min(reach, WIDEST * largest)
+    rows = []
+    for weight, value, spread in known:
+        told = figure(value) if spread is None else f"{figure(value)} ± {figure(2.0 * spread, 2)}"
+        rows.append(
+            tag(
+                "tr",
+                tag("th", text(short(weight.name)), scope="row", title=weight.name[:300]),
+                tag("td", _bar(value / limit, (spread or 0.0) / limit)),
+                tag("td", text(told), class_="number"),
+            )
+        )
+    certain = any(spread is not None for _, _, spread in known)
+    whisker = " The whisker is two standard deviations of what it knows: one that crosses zero is undecided."
+    hidden = len(record.weights) - len(known)
+    return card(
+        "weights",
+        "The largest weights",
+        f"What each column adds to the log-odds of {short(record.positive, 40)}, to the right, or takes from them, to "
+        f"the left.{whisker if certain else ''}{f' The other {whole(hidden)} are smaller.' if hidden else ''}",
+        tag("table", tag("tbody", *rows), class_="bars"),
+    )
+
+
+def columns(record: Record) -> Markup | None:
+    """What the data were."""
+    if not record.columns:
+        return None
+    heads = {
+        "kind": "kind",
+        "missing": "missing",
+        "categories": "categories",
+        "least": "least",
+        "mean": "mean",
+        "greatest": "greatest",
+        "note": "note",
+    }
+    shown = record.columns[:COLUMNS]
+    told = [(column, _told(column)) for column in shown]
+    used = [name for name in heads if any(said[name] for _, said in told)]
+    body = [
+        tag(
+            "tr",
+            tag("th", text(short(column.name)), scope="row", title=column.name[:300]),
+            *(
+                tag(
+                    "td",
+                    text(said[name]),
+                    class_=None if name in ("kind", "note") else "number",
+                    data_label=heads[name],
+                )
+                for name in used
+            ),
+        )
+        for column, said in told
+    ]
+    head = tag("tr", *(tag("th", text(name), scope="col") for name in ("column", *(heads[name] for name in used))))
+    hidden = len(record.columns) - len(shown)
+    count = f"{whole(len(record.columns))} column{'s' if len(record.columns) > 1 else ''}"
+    return card(
+        "columns",
+        "The columns",
+        f"The first {whole(len(shown))} of {count}, as they came; the other {whole(hidden)} are not listed here."
+        if hidden
+        else f"{count}, as they came.",
+        tag("table", tag("thead", head), tag("tbody", *body), class_="data"),
+    )
+
+
+def numbers(record: Record) -> Markup | None:
+    """The points of the history in figures, for those who do not see lines or want to quote them."""
+    if not record.history:
+        return None
+    every = -(-len(record.history) // POINTS)
+    points = record.history[::-1][::every][::-1]  # counted from the end: the last point is always among them
+    kinds = [
+        ("log loss", [figure(point.log_loss, 4) for point in points]),
+        ("latest rows", [figure(point.recent, 4) for point in points]),
+        ("base rate", [figure(point.base_rate, 4) for point in points]),
+        ("certificate", [figure(point.certificate, 4) for point in points]),
+        ("regret", [figure(point.regret, 4) for point in points]),
+    ]
+    used = [(name, told) for name, told in kinds if any(said != "–" for said in told)]
+    head = tag("tr", *(tag("th", text(name), scope="col") for name in ("rows", *(name for name, _ in used))))
+    body = [
+        tag(
+            "tr",
+            tag("th", text(whole(point.rows)), scope="row"),
+            *(tag("td", text(told[i]), class_="number", data_label=name) for name, told in used),
+        )
+        for i, point in enumerate(points)
+    ]
+    return tag(
+        "details",
+        tag("summary", text("The numbers behind the lines")),
+        tag("table", tag("thead", head), tag("tbody", *body), class_="data numbers"),
+    )
+
+
+def _bar(value: float, spread: float) -> Markup:
+    """A bar from the middle, between -1 and 1; drawn in a box of 200 that the page stretches."""
+    parts = [
+        tag("line", x1=0.0, x2=0.0, y1=0.0, y2=16.0, class_="zero"),
+        tag("rect", x=min(0.0, 100.0 * value), y=3.0, width=abs(100.0 * value), height=10.0, class_=_side(value)),
+    ]
+    if spread:
+        low, high = 100.0 * (value - 2.0 * spread), 100.0 * (value + 2.0 * spread)
+        drawn = f"M{number(low)} 8H{number(high)}M{number(low)} 5V11M{number(high)} 5V11"
+        parts.append(tag("path", d=drawn, class_="whisker"))
+    return tag("svg", *parts, viewBox="-102 0 204 16", preserveAspectRatio="none", class_="weight", aria_hidden="true")
+
+
+def _side(value: float) -> str:
+    return "bar s1" if value > 0.0 else "bar s0"
+
+
+def _told(column: Column) -> dict[str, str]:
+    least, mean, greatest = (
+        "" if finite(value) is None else figure(value) for value in (column.least, column.mean, column.greatest)
+    )
+    return {
+        "kind": short(column.kind, 20),
+        "missing": "" if finite(column.missing) is None else percent(column.missing),
+        "categories": "" if column.categories is None else whole(column.categories),
+        "least": least,
+        "mean": mean,
+        "greatest": greatest,
+        "note": short(column.note, 200),
+    }

@@ -1,0 +1,182 @@
+"""Records to make reports of: a real run, and the strangest ones that a run could leave."""
+
+import math
+from collections.abc import Mapping
+
+import numpy as np
+
+from aioli import AIOLI, Auto, __version__
+from aioli.evaluate.hindsight import best_in_ball
+from aioli.evaluate.progressive import progressive
+from aioli.evaluate.scores import AUC, Brier, Calibration, LogLoss
+from aioli.numerics.compiling import Vector
+from aioli.report.record import Column, Histogram, Number, Point, Record, Reliability, Summary, Threshold, Weight
+from aioli.streams.synthetic import named
+
+HOSTILE = "</title></script><script>alert(1)</script><img src=x onerror=alert(2)>\"'&\u202e\x00\ud800"
+
+
+def real_record(rows: int = 20_000, learner: Auto | AIOLI | None = None) -> Record:
+    """A learner on a synthetic stream, with another beside it, scored as it goes."""
+    learner = Auto() if learner is None else learner
+    stream = named("logistic")
+    X, y = stream.take(rows, seed=0)
+    peer = AIOLI(radius=4.0)
+    peer_loss, brier, auc, calibration = LogLoss(), Brier(), AUC(), Calibration()
+    history: list[Point] = []
+    for point in progressive(learner, [(X, y)], scores=[brier, auc, calibration]):
+        before = history[-1].rows if history else 0
+        earlier = history[-1].log_loss if history else 0.0
+        assert earlier is not None
+        peer_loss.update(peer.learn_many(X[before : point.rows], y[before : point.rows]), y[before : point.rows])
+        best = best_in_ball(X[: point.rows], y[: point.rows], 4.0, tolerance=1e-3)
+        history.append(
+            Point(
+                rows=point.rows,
+                log_loss=point.log_loss,
+                recent=(point.log_loss * point.rows - earlier * before) / (point.rows - before),
+                base_rate=point.base_rate,
+                certificate=point.certificate,
+                regret=point.rows * point.log_loss - best.loss,
+                weights=dict(learner.weights_) if isinstance(learner, Auto) else None,
+                peers={"AIOLI, radius 4": peer_loss.value},
+            )
+        )
+    p = type(learner)().learn_many(X, y)
+    last = history[-1]
+    return Record(
+        title="clicks.csv",
+        learner=repr(learner),
+        version=__version__,
+        seconds=1.27,
+        rows_per_second=rows / 1.27,
+        positive="clicked",
+        negative="not clicked",
+        summary=Summary(
+            rows=rows,
+            log_loss=last.log_loss,
+            base_rate=last.base_rate,
+            brier=brier.value,
+            accuracy=float(np.mean((p > 0.5) == (y == 1.0))),
+            auc=auc.value,
+            auc_error=auc.error,
+            ece=calibration.value,
+            certificate=last.certificate,
+            regret=last.regret,
+        ),
+        history=history,
+        reliability=calibration.table(),
+        histogram=histogram_of(p, y),
+        thresholds=thresholds_of(p, y),
+        weights=weights_of(peer),
+        columns=[
+            *(Column(f"x{i}", "number", 0.0, None, "", X[:, i].min(), X[:, i].mean(), X[:, i].max()) for i in range(5)),
+            Column("country", "category", 0.013, 214, "rare ones share 64 hashed buckets"),
+            Column("seen at", "date", 0.0, note="as days since 1970, hour of day, day of week"),
+            Column("search", "text", 0.21, 18_231, "words in 256 hashed buckets"),
+        ],
+        notes=["The certificate holds against every linear model of the standard view with ‖θ‖ ≤ 8."],
+    )
+
+
+def histogram_of(p: Vector, y: Vector, bins: int = 40) -> Histogram:
+    sides = [np.histogram(p[y == label], bins, (0.0, 1.0))[0].tolist() for label in (0.0, 1.0)]
+    return Histogram(*sides)
+
+
+def thresholds_of(p: Vector, y: Vector, most: int = 200) -> list[Threshold]:
+    order = np.argsort(-p, kind="stable")
+    found, alarms = np.cumsum(y[order]), np.cumsum(1.0 - y[order])
+    at = np.unique(np.linspace(0, len(p) - 1, most).astype(int))
+    return [
+        Threshold(p[order[i]], found[i] / found[-1], alarms[i] / alarms[-1], found[i] / (found[i] + alarms[i]))
+        for i in at
+    ]
+
+
+def weights_of(learner: AIOLI) -> list[Weight]:
+    w = learner.coefficients_
+    names = ["intercept", *(f"column {i}" for i in range(1, len(w)))]
+    found = [Weight(name, float(value), 0.02 + 0.1 * abs(float(value))) for name, value in zip(names, w, strict=True)]
+    return sorted(found, key=lambda weight: -abs(weight.weight or 0.0))
+
+
+def largest_record() -> Record:
+    """Of everything the most, with long and hostile names."""
+    rng = np.random.default_rng(1)
+    names = [f"{HOSTILE} {'long ' * 200}{i}" for i in range(500)]
+    experts = [f"expert {name}" for name in names[:12]]
+    rows = np.unique(np.geomspace(1, 1e9, 3000).astype(int)).tolist()
+    shares: list[Mapping[str, Number]] = [dict(zip(experts, rng.dirichlet(np.ones(12)), strict=True)) for _ in rows]
+    history = [
+        Point(n, 0.3 + 1.0 / n, 0.3 + 0.1 * rng.random(), 0.6, 20 * math.log1p(n), 5 * math.log1p(n), share, peers)
+        for n, share in zip(rows, shares, strict=True)
+        for peers in [{f"peer {name}": 0.3 + 0.01 * i + 1.0 / n for i, name in enumerate(names[:9])}]
+    ]
+    p = rng.random(5000)
+    y = (rng.random(5000) < p).astype(float)
+    return Record(
+        title=names[0],
+        learner=f"Auto({HOSTILE}{'x' * 5000})",
+        summary=Summary(10**9, 0.3, 0.6, 0.1, 0.9, 0.9, 1e-12, 0.01, 414.0, 103.0),
+        version=HOSTILE,
+        seconds=123_456.0,
+        rows_per_second=8100.0,
+        positive=HOSTILE,
+        negative=names[1],
+        history=history,
+        reliability=[Reliability(10**8, (g + 0.5) / 50, (g + 0.5) / 50) for g in range(50)],
+        histogram=histogram_of(p, y, 50),
+        thresholds=thresholds_of(p, y, 1000),
+        weights=[Weight(name, 1e3 / (i + 1) * (-1) ** i, 10.0) for i, name in enumerate(names)],
+        columns=[Column(name, HOSTILE, 0.5, 10**9, name, -1e300, 1e-300, 1e308) for name in names],
+        notes=[HOSTILE, names[2]],
+    )
+
+
+def plain_record() -> Record:
+    """Only one class, no mixture, no peers, no certificate, no hindsight."""
+    history = [Point(n, 0.7 / n, 0.1, 0.7 / n) for n in (1, 2, 4, 8, 16)]
+    return Record(
+        title="ones.csv",
+        learner="OGD(radius=4)",
+        summary=Summary(16, 0.04, 0.04, auc=math.nan),
+        history=history,
+        reliability=[Reliability(16, 0.9, 1.0)],
+        histogram=Histogram([0] * 20, [0] * 19 + [16]),
+        thresholds=[Threshold(0.9, 1.0, math.nan, 1.0), Threshold(0.1, 1.0, math.nan, 1.0)],
+    )
+
+
+def one_row_record() -> Record:
+    return Record("one.csv", "AIOLI()", Summary(1, math.log(2.0)), history=[Point(1, math.log(2.0), math.log(2.0))])
+
+
+def broken_record() -> Record:
+    """Numbers that no drawing can hold, wherever a number may be."""
+    bad: list[Number] = [math.nan, math.inf, -math.inf, None, 1e308, 0.0, -0.0, 5e-324]
+    return Record(
+        title="",
+        learner="",
+        summary=Summary(len(bad), *bad, math.nan),
+        seconds=math.nan,
+        rows_per_second=math.inf,
+        history=[
+            Point(n, value, value, value, value, value, {"a": value, "b": 1.0}, {"peer": value})
+            for n, value in enumerate(bad, 1)
+        ],
+        reliability=[Reliability(0, math.nan, math.nan), Reliability(3, 0.0, 0.0), Reliability(1, 1.0, math.nan)],
+        histogram=Histogram([0] * 20, [0] * 20),
+        thresholds=[Threshold(value, value, value, value) for value in bad],
+        weights=[Weight("", value, value) for value in bad],
+        columns=[Column("", "", value, None, "", value, value, value) for value in bad],
+    )
+
+
+RECORDS = {
+    "real": real_record,
+    "largest": largest_record,
+    "plain": plain_record,
+    "one row": one_row_record,
+    "broken": broken_record,
+}
