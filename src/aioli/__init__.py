@@ -24,6 +24,7 @@ _HOMES = {
     "MaximumLikelihood": "aioli.learners.maximum_likelihood",
     "OGD": "aioli.learners.ogd",
     "ONS": "aioli.learners.ons",
+    "OnlineToBatch": "aioli.learners.online_to_batch",
     "SMP": "aioli.learners.smp",
 }
 
@@ -40,6 +41,7 @@ __all__ = [
     "Certificate",
     "Foster",
     "MaximumLikelihood",
+    "OnlineToBatch",
 ]
 
 if TYPE_CHECKING:
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from aioli.learners.ftrl import FTRL
     from aioli.learners.maximum_likelihood import MaximumLikelihood
     from aioli.learners.ogd import OGD
+    from aioli.learners.online_to_batch import OnlineToBatch
     from aioli.learners.ons import ONS
     from aioli.learners.smp import SMP
     from aioli.state.certificate import Certificate

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aioli.faces import fresh_copy, learn_rows
+from aioli.learners.online_to_batch import OnlineToBatch
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import logit, softplus_many
@@ -69,11 +70,15 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     class_weight
         Weights by label, 1 for those not named; "balanced", for `fit` only, is $n/(2n_k)$ for a class of $n_k$ of the
         n rows, `sample_weight` counted in. They multiply `sample_weight`.
+    average
+        m: predict by the average of the learner's states before m rounds drawn uniformly (`OnlineToBatch`), whose
+        excess risk is bounded on average if the rows are drawn independently. None predicts by the last state.
 
     Attributes
     ----------
     learner_
-        The learner that has learned: its certificate, its loss, `save`.
+        The learner that has learned: its certificate, its loss, `save`. Where there is an average, the
+        `OnlineToBatch`, whose own `learner_` it is.
     classes_
         The two labels, sorted; p is the probability of the second.
     n_features_in_, feature_names_in_
@@ -107,9 +112,15 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: Any
 
-    def __init__(self, learner: Learner | None = None, class_weight: Mapping[Any, float] | str | None = None) -> None:
+    def __init__(
+        self,
+        learner: Learner | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+        average: int | None = None,
+    ) -> None:
         self.learner = learner
         self.class_weight = class_weight
+        self.average = average
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Forget everything, and play the rows once, in their order."""
@@ -210,7 +221,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         self.classes_ = classes
-        self.learner_ = fresh_copy(self.learner)
+        self.learner_ = (
+            fresh_copy(self.learner) if self.average is None else OnlineToBatch(self.learner, states=self.average)
+        )
         if hasattr(self.learner_, "feature_names_") and hasattr(self, "feature_names_in_"):
             self.learner_.feature_names_ = self.feature_names_in_.tolist()
 

@@ -45,7 +45,7 @@ def run_one_check(estimator: Any, check: Any) -> None:
 
 
 test_scikit_learns_own_checks = estimator_checks.parametrize_with_checks(
-    [AIOLIClassifier(), AIOLIClassifier(AIOLI())], expected_failed_checks=expected_failures
+    [AIOLIClassifier(), AIOLIClassifier(AIOLI()), AIOLIClassifier(average=8)], expected_failed_checks=expected_failures
 )(run_one_check)
 
 
@@ -158,7 +158,7 @@ def test_fitting_starts_afresh_and_the_given_learner_stays_a_template() -> None:
     assert template.rounds == 0
     assert model.n_features_in_ == 2
     assert_array_equal(model.predict_proba(X[:, :2]), AIOLIClassifier(AIOLI()).fit(X[:, :2], y).predict_proba(X[:, :2]))
-    assert model.get_params() == {"learner": template, "class_weight": None}
+    assert model.get_params() == {"learner": template, "class_weight": None, "average": None}
 
 
 def test_pipelines_searches_and_displays_take_it() -> None:

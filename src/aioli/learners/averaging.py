@@ -1,0 +1,34 @@
+"""The average of probabilities, as log-odds: no digit is lost where all of them are next to 0 or 1."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import logit, softplus_many
+
+__all__ = ["average_log_odds", "log_odds"]
+
+LEAST, MOST = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg  # probabilities whose log-odds are finite
+
+
+def average_log_odds(given: Sequence[Vector]) -> Vector:
+    r"""The log-odds of $\frac1m\sum_i\sigma(z_i)$: $\log\sum_i\sigma(z_i) - \log\sum_i\sigma(-z_i)$. O(m) a row.
+
+    By $\log\sigma(z) = -\mathrm{softplus}(-z)$ nothing overflows.
+
+    >>> average_log_odds([np.array([50.0, -1.0]), np.array([40.0, 1.0])]).round(4)
+    array([40.6931,  0.    ])
+    """
+    if len(given) == 1:
+        return given[0]
+    Z = np.array(given)
+    return np.asarray(np.logaddexp.reduce(-softplus_many(-Z)) - np.logaddexp.reduce(-softplus_many(Z)))
+
+
+def log_odds(learner: Any, X: object) -> Vector:
+    """A learner's log-odds of each row; from its probabilities, where it has no other, at most those of 1 - 2⁻⁵³."""
+    if hasattr(learner, "predict_logit_many"):
+        return np.asarray(learner.predict_logit_many(X))
+    return np.array([logit(p) for p in np.clip(learner.predict_many(X), LEAST, MOST)])
