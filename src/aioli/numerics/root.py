@@ -34,12 +34,12 @@ def carried(e: float, fall: float, s: float) -> tuple[float, float]:
 def solve(m: float, a: float) -> tuple[float, float, float]:
     r"""The z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$, each to full precision.
 
-    The left side is concave, so Newton from a point left of the root climbs to it and never passes it; both candidates
-    for the start lie left, since tanh(z/2) ≤ min(1, z/2). One exponential, then two to eight steps that carry it along:
+    The left side is concave, so Newton from a point left of the root climbs to it and never passes it; all candidates
+    for the start lie left, since tanh(z/2) ≤ min(1, z/2) and z ≤ m. One exponential, then two to eight steps that carry it along:
     $e^{-(z+s)} = e^{-z} + e^{-z}(e^{-s} - 1)$. O(1).
     """
     excess = m - a
-    z = max(excess, m / (1.0 + 0.5 * a))
+    z = m - a * min(1.0, 0.5 * m) if a < 0.125 else max(excess, m / (1.0 + 0.5 * a))
     if 8.0 < a < math.inf and m < math.inf:
         # Where m is near a and both are large, z is about log(2a), and Newton would climb there by 1 a step.
         near = math.log(a / max(math.log(a) + LOG_2 - excess, 1.0))

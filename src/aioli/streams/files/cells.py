@@ -1,0 +1,211 @@
+r"""Delimited text to numbers, compiled: one pass over the bytes, each byte looked at once.
+
+A cell of a column of numbers that is written plainly, such as `-12.5e3`, becomes the float64 nearest to it, the same
+that Python's `float` gives. A cell that is not (missing, quoted, too long, no number at all) is left to Python: its
+place is noted in `odd`. A cell of any other column is noted as a span of bytes.
+"""
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+
+__all__ = ["ENDED", "LABEL", "NUMBER", "RAGGED", "SKIPPED", "TEXT", "read_rows"]
+
+Bytes = NDArray[np.uint8]
+Integers = NDArray[np.int64]
+
+NUMBER, LABEL, TEXT, SKIPPED = range(4)  # what becomes of a column
+ENDED, RAGGED = range(2)  # why reading stopped: no whole row is left (or no room for one), or a row of another width
+
+NEWLINE, RETURN, QUOTE, PLUS, MINUS, POINT = 10, 13, 34, 43, 45, 46
+WIDEST_POWER = 60  # 10 to such a power is kept as a sum of two float64: beyond, numbers are rare, and left to Python
+EXACT_POWER = 22  # 10^22 is the last power of ten that float64 holds exactly
+
+TEN_TO = np.array([10**k for k in range(20)], dtype=np.uint64)
+ONE, EIGHT = np.uint64(1), np.uint64(8)  # places in the text are unsigned, so that Numba need not ask for negative ones
+ROOM = 16  # bytes that a number may be looked for beyond the end
+_POWERS = [Fraction(10) ** k for k in range(-WIDEST_POWER, WIDEST_POWER + 1)]
+_HIGH = np.array([float(power) for power in _POWERS])
+_LOW = np.array([float(power - Fraction(float(power))) for power in _POWERS])
+
+
+@compiled("f8(i8,i8)")
+def decimal(mantissa: int, power: int) -> float:
+    r"""The float64 nearest to $\mathrm{mantissa}\cdot10^\mathrm{power}$, or NaN where rounding might go either way. O(1).
+
+    Both factors are below $2^{53}$: one rounding. Otherwise the product of two sums of two float64 (Dekker 1971),
+    good to $2^{-100}$, decides, unless it lies too close to the middle between two float64.
+    """
+    if 0 <= mantissa < 9007199254740992 and -EXACT_POWER <= power <= EXACT_POWER:
+        if power < 0:
+            return float(mantissa) / _HIGH[WIDEST_POWER - power]
+        return float(mantissa) * _HIGH[WIDEST_POWER + power]
+    if not -WIDEST_POWER <= power <= WIDEST_POWER:
+        return np.nan
+    a = float(mantissa)
+    rest = float(mantissa - int(a))
+    b, b_rest = _HIGH[WIDEST_POWER + power], _LOW[WIDEST_POWER + power]
+    product = a * b
+    a_high = a * 134217729.0
+    a_high = a_high - (a_high - a)
+    b_high = b * 134217729.0
+    b_high = b_high - (b_high - b)
+    a_low, b_low = a - a_high, b - b_high
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    error += a * b_rest + rest * b
+    doubt = product * 1e-28
+    nearest = product + (error - doubt)
+    return nearest if nearest == product + (error + doubt) else np.nan
+
+
+@compiled("u8(u1[::1],u8)")
+def eight_bytes(text: Bytes, i: int) -> int:
+    """`text[i:i+8]` as one number, the first byte lowest: the compiler makes a single load of it."""
+    word = np.uint64(text[i])
+    for k in range(np.uint64(1), np.uint64(8)):
+        word |= np.uint64(text[i + k]) << (EIGHT * k)
+    return word
+
+
+@compiled("UniTuple(u8,2)(u8)")
+def leading_digits(word: int) -> tuple[int, int]:
+    r"""How many of the eight bytes are digits before the first that is none, and the number that they write. O(1).
+
+    Bytes are compared, shifted to the right place and added up in pairs, fours and eights, all eight at a time, so
+    that numbers of different lengths take no branch.
+    """
+    digits = word ^ np.uint64(0x3030303030303030)
+    others = ((digits + np.uint64(0x7676767676767676)) | digits) & np.uint64(0x8080808080808080)
+    lowest = others & (~others + ONE)
+    count = ((lowest >> np.uint64(7)) * np.uint64(0x0001020304050607)) >> np.uint64(56) if others else EIGHT
+    digits = (digits << (np.uint64(56) - ((count - ONE) & np.uint64(7)) * EIGHT)) if count else np.uint64(0)
+    digits = digits * np.uint64(10) + (digits >> EIGHT)
+    low = (digits & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
+    high = ((digits >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
+    return count, (low + high) >> np.uint64(32)
+
+
+@compiled("u8(u1[::1],u8,u8,u1)")
+def end_of_cell(text: Bytes, i: int, stop: int, delimiter: int) -> int:
+    """Where the cell that begins at i ends: the place of its delimiter or newline, or `stop`. O(its length)."""
+    if i < stop and text[i] == QUOTE:
+        i += ONE
+        while i < stop:
+            if text[i] == QUOTE:
+                if text[i + ONE] != QUOTE:
+                    break
+                i += ONE
+            i += ONE
+    while i < stop and text[i] != delimiter and text[i] != NEWLINE:
+        i += ONE
+    return i
+
+
+@compiled("Tuple((f8,u8))(u1[::1],u8)")
+def read_number(text: Bytes, i: int) -> tuple[float, int]:
+    """The number that is written at i, NaN if there is no plain one, and where it ends. O(its length)."""
+    negative = text[i] == MINUS
+    i += ONE if negative or text[i] == PLUS else np.uint64(0)
+    digits, mantissa = leading_digits(eight_bytes(text, i))
+    i += digits
+    if digits == EIGHT:
+        more, rest = leading_digits(eight_bytes(text, i))
+        mantissa = mantissa * TEN_TO[more] + rest
+        digits += more
+        i += more
+    places = np.uint64(0)
+    if text[i] == POINT:
+        i += ONE
+        places, fraction = leading_digits(eight_bytes(text, i))
+        mantissa = mantissa * TEN_TO[places] + fraction
+        i += places
+        while places >= EIGHT and np.uint8(text[i] - np.uint8(48)) < 10:
+            mantissa = mantissa * np.uint64(10) + np.uint64(text[i] - np.uint8(48))
+            i += ONE
+            places += ONE
+        digits += places
+    power = -np.int64(places)
+    if (text[i] | np.uint8(32)) == 101 and digits:  # e or E
+        at = i + ONE
+        down = text[at] == MINUS
+        if down or text[at] == PLUS:
+            at += ONE
+        raised = np.int64(0)
+        count, exponent = leading_digits(eight_bytes(text, at))
+        if 0 < count < 6:
+            raised = np.int64(exponent)
+            i = at + count
+        power += -raised if down else raised
+    if digits == 0 or digits > 18:
+        return np.nan, i
+    value = decimal(np.int64(mantissa), power)
+    return -value if negative else value, i
+
+
+@compiled("i8(u1[::1],u8,u8,u1,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
+def read_rows(
+    text: Bytes,
+    start: int,
+    stop: int,
+    delimiter: int,
+    kinds: Integers,
+    places: Integers,
+    numbers: Matrix,
+    labels: Vector,
+    spans: Integers,
+    starts: Integers,
+    odd: Integers,
+    outcome: Integers,
+) -> int:
+    """Read whole rows of `text[start:stop]` into the arrays, as many as they hold; returns how many. O(bytes).
+
+    After `stop` must come ROOM newlines. `outcome` tells where the next row begins, why reading stopped, how many
+    cells a ragged row has, and how many odd cells there are: (row, column, first byte, end), NaN in their place.
+    """
+    i = start
+    row = np.uint64(0)
+    strange = np.uint64(0)
+    outcome[1] = ENDED
+    while row < starts.size and i < stop:
+        if text[i] == NEWLINE or (text[i] == RETURN and text[i + ONE] == NEWLINE):  # an empty line is no row
+            i += ONE if text[i] == NEWLINE else np.uint64(2)
+            continue
+        begin = i
+        strange_before = strange
+        for column in range(np.uint64(kinds.size)):
+            kind = kinds[column]
+            first = i
+            if kind <= LABEL:
+                value, i = read_number(text, i)
+                if text[i] == RETURN and text[i + ONE] == NEWLINE:
+                    i += ONE
+                if not ((text[i] == delimiter or text[i] == NEWLINE) and value == value):
+                    i = end_of_cell(text, first, stop, delimiter)
+                    value = np.nan
+                    odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, i
+                    strange += ONE
+                if kind == NUMBER:
+                    numbers[row, places[column]] = value
+                else:
+                    labels[row] = value
+            else:
+                i = end_of_cell(text, i, stop, delimiter)
+                if kind == TEXT:
+                    spans[row, places[column], 0], spans[row, places[column], 1] = first, i
+            if i >= stop:
+                outcome[0], outcome[3] = begin, strange_before  # the row goes on beyond what has been read
+                return row
+            if (text[i] == NEWLINE) != (column == kinds.size - 1):
+                outcome[0], outcome[1], outcome[2], outcome[3] = begin, RAGGED, column + ONE, strange_before
+                while text[i] != NEWLINE:
+                    i = end_of_cell(text, i + ONE, stop, delimiter)
+                    outcome[2] += 1
+                return row
+            i += ONE
+        starts[row] = begin
+        row += ONE
+    outcome[0], outcome[3] = i, strange
+    return row
