@@ -21,10 +21,13 @@ _HOMES = {
     "EKF": "aioli.learners.ekf",
     "FTRL": "aioli.learners.ftrl",
     "Foster": "aioli.learners.foster",
+    "KernelAIOLI": "aioli.learners.kernel",
     "MaximumLikelihood": "aioli.learners.maximum_likelihood",
+    "Nystrom": "aioli.learners.nystrom",
     "OGD": "aioli.learners.ogd",
     "ONS": "aioli.learners.ons",
     "OnlineToBatch": "aioli.learners.online_to_batch",
+    "RandomFeatures": "aioli.learners.random_features",
     "SMP": "aioli.learners.smp",
 }
 
@@ -40,8 +43,11 @@ __all__ = [
     "Auto",
     "Certificate",
     "Foster",
+    "KernelAIOLI",
     "MaximumLikelihood",
+    "Nystrom",
     "OnlineToBatch",
+    "RandomFeatures",
 ]
 
 if TYPE_CHECKING:
@@ -52,10 +58,13 @@ if TYPE_CHECKING:
     from aioli.learners.ekf import EKF
     from aioli.learners.foster import Foster
     from aioli.learners.ftrl import FTRL
+    from aioli.learners.kernel import KernelAIOLI
     from aioli.learners.maximum_likelihood import MaximumLikelihood
+    from aioli.learners.nystrom import Nystrom
     from aioli.learners.ogd import OGD
     from aioli.learners.online_to_batch import OnlineToBatch
     from aioli.learners.ons import ONS
+    from aioli.learners.random_features import RandomFeatures
     from aioli.learners.smp import SMP
     from aioli.state.certificate import Certificate
 

@@ -9,12 +9,14 @@ from aioli.learners.dictionary import Dictionary, restricted
 from aioli.learners.featured import Expert, FeaturedLearner, require_whole
 from aioli.learners.inner import Arrays, Inner
 from aioli.learners.protocol import Learner
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, compiled
 
 __all__ = ["Nystrom"]
 
 SMALLEST_RESIDUAL = 1e-10  # below it the new coordinate would be rounding
-GAIN = 2.0  # by which a new point must say more than the one whose place it takes
+GAIN = 4.0  # by which a new point must say more than the one whose place it takes
+MEMORY = 256.0  # rows over which residuals are averaged, once the budget is spent
+LOST = 0.1, 1.5  # the mean residual, and how many times its least, from which the dictionary is of another place
 SMALLEST_BLOCK = 16  # rows whose coordinates are computed together after the dictionary has changed
 
 
@@ -28,10 +30,11 @@ class Nystrom(FeaturedLearner):
     $\theta^\top\varphi$ in the kernel's space. A new point appends one coordinate, as if older rows had been 0 there,
     where they were below the accuracy. With accuracy 0 and room for all rows this is the kernel learner itself.
 
-    When the budget is spent, a row takes the place of the point that the others say best, once it tells twice as much
-    as that one: each exchange doubles $\det K_{DD} \le 1$, so there are at most $m\log_2(1/\text{accuracy})$ of them. The
-    learner underneath is restricted to what is left, exactly as if its rows had been seen so from the beginning, and
-    its certificate stays true (`learners.dictionary`).
+    When the budget is spent the dictionary stays, as long as rows come from where it is. Once the running mean of
+    residuals is half again above its least, and above 0.1, a row takes the place of the point that the others say best,
+    if it tells four times as much as that one: each exchange multiplies $\det K_{DD} \le 1$ by four, so there are at
+    most $m\log_4(1/\text{accuracy})$ of them. The learner underneath is restricted to what is left, exactly as if its
+    rows had been seen so from the beginning, and its certificate stays true (`learners.dictionary`).
 
     Parameters
     ----------
@@ -115,6 +118,7 @@ class Projections(Expert):
         self.budget = budget
         self.threshold = max(accuracy, SMALLEST_RESIDUAL)
         self.block = SMALLEST_BLOCK
+        self.mean, self.least = 1.0, 1.0  # of the residuals, once the budget is spent
 
     @property
     def full(self) -> bool:
@@ -147,7 +151,8 @@ class Projections(Expert):
 
     def arrays(self) -> Arrays:
         """The dictionary, and what is known on it."""
-        return {"points": self.dictionary.points, "U": self.dictionary.U} | self.inner.arrays()
+        run = np.array([self.block, self.mean, self.least])
+        return {"points": self.dictionary.points, "U": self.dictionary.U, "run": run} | self.inner.arrays()
 
     def restore(self, arrays: Arrays) -> None:
         """Take back what `arrays` gave."""
@@ -156,6 +161,8 @@ class Projections(Expert):
         if points.shape != (count, self.dictionary.points.shape[1]) or U.shape != (count, count):
             raise ValueError(f"a dictionary of shape {points.shape} with a factor of shape {U.shape}")
         self.dictionary.points, self.dictionary.U = points, U
+        block, self.mean, self.least = arrays.pop("run").tolist()
+        self.block = int(block)
         self.inner.restore(count, arrays)
 
     # ---- within
@@ -185,18 +192,19 @@ class Projections(Expert):
         """Play rows up to the first that deserves a place, which it takes once it has been played."""
         F = self.dictionary.coordinates(X)
         residuals = _residuals(F)
-        new = np.flatnonzero(residuals > self.threshold)
-        if self.inner.state is not None and new.size:
-            redundancies = self.dictionary.redundancies()
-            new = new[residuals[new] > GAIN * redundancies.min()]
-            if new.size:
-                j = int(new[0])
-                said = np.empty(j + 1)
-                self._learn(F, y, weights, logits, slice(0, j + 1), said)
-                self._swap(int(np.argmin(redundancies)), X[j])
-                return said
-        said = np.empty(len(X))
-        self._learn(F, y, weights, logits, slice(0, len(X)), said)
+        end = len(X)
+        redundancies = self.dictionary.redundancies()
+        worthy = residuals > max(self.threshold, GAIN * float(redundancies.min()))
+        means, leasts = running_means(residuals, self.mean, self.least)
+        new = np.flatnonzero(worthy & (means > np.maximum(LOST[0], LOST[1] * leasts)))
+        swaps = self.inner.state is not None and new.size > 0
+        if swaps:
+            end = int(new[0]) + 1
+        said = np.empty(end)
+        self._learn(F, y, weights, logits, slice(0, end), said)
+        self.mean, self.least = float(means[end - 1]), float(leasts[end - 1])
+        if swaps:
+            self._swap(int(np.argmin(redundancies)), X[end - 1])
         return said
 
     def _swap(self, j: int, x: Vector) -> None:
@@ -219,3 +227,14 @@ class Projections(Expert):
 def _residuals(F: Matrix) -> Vector:
     """What the dictionary cannot say of each row."""
     return np.asarray(1.0 - np.einsum("ij,ij->i", F, F))
+
+
+@compiled("Tuple((f8[::1],f8[::1]))(f8[::1],f8,f8)")
+def running_means(residuals: Vector, mean: float, least: float) -> tuple[Vector, Vector]:
+    """The running mean of residuals after each row, and the least that it has been. O(1) a row."""
+    means, leasts = np.empty(residuals.size), np.empty(residuals.size)
+    for t in range(residuals.size):
+        mean += (residuals[t] - mean) / MEMORY
+        least = min(least, mean)
+        means[t], leasts[t] = mean, least
+    return means, leasts
