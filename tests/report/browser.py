@@ -4,11 +4,12 @@ import base64
 import json
 import os
 import shutil
-import subprocess
+import signal
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from fcntl import F_DUPFD_CLOEXEC, fcntl
 from pathlib import Path
 from select import select
 from typing import Any, Self
@@ -49,22 +50,24 @@ def browsing() -> Iterator["Browser"]:
     program = found()
     assert program is not None, MISSING
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        to_browser, ours = os.pipe()
-        theirs, from_browser = os.pipe()[::-1]
-        shell = 'in=$1 out=$2; shift 2; eval "exec \\"\\$@\\" 3<&$in 4>&$out"'  # it reads from 3 and writes to 4
-        command = ["sh", "-c", shell, "sh", str(to_browser), str(theirs), program, *FLAGS, f"--user-data-dir={folder}"]
-        process = subprocess.Popen(
-            command, pass_fds=(to_browser, theirs), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
-        os.close(to_browser)
-        os.close(theirs)
+        pipes = [*os.pipe(), *os.pipe()]
+        high = [fcntl(end, F_DUPFD_CLOEXEC, 10) for end in pipes]  # out of the way of 3 and 4, its own ends
+        for end in pipes:
+            os.close(end)
+        reads, ours, hears, writes = high
+        actions = [(os.POSIX_SPAWN_OPEN, n, os.devnull, os.O_RDWR, 0) for n in (0, 1, 2)]
+        ends = [(os.POSIX_SPAWN_DUP2, reads, 3), (os.POSIX_SPAWN_DUP2, writes, 4)]
+        command = [program, *FLAGS, f"--user-data-dir={folder}"]
+        process = os.posix_spawn(program, command, os.environ, file_actions=[*actions, *ends])
+        os.close(reads)
+        os.close(writes)
         try:
-            yield Browser(ours, from_browser).begin()
+            yield Browser(ours, hears).begin()
         finally:
-            process.terminate()
-            process.wait(PATIENCE)
-            os.close(ours)
-            os.close(from_browser)
+            os.close(ours)  # a browser that nobody speaks to goes by itself
+            os.close(hears)
+            os.kill(process, signal.SIGTERM)
+            os.waitpid(process, 0)
 
 
 class Browser:

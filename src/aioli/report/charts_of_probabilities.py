@@ -71,7 +71,7 @@ def roc(record: Record) -> Markup | None:
         if (across := finite(threshold.false_positive_rate)) is not None
         and (up := finite(threshold.true_positive_rate)) is not None
     )
-    if len(curve) < 2:
+    if not curve or curve[0][:2] == curve[-1][:2]:
         return None
     frame = Frame("roc", (0.0, 1.0), (0.0, 1.0), height=CURVE)
     places = [(0.0, 0.0), *((across, up) for across, up, _ in curve), (1.0, 1.0)]
@@ -105,9 +105,9 @@ def precision_recall(record: Record) -> Markup | None:
         if (across := finite(threshold.true_positive_rate)) is not None
         and (up := finite(threshold.precision)) is not None
     )
-    if len(curve) < 2:
-        return None
     share = _positive_share(record)
+    if not curve or curve[0][0] == curve[-1][0] or share in (0.0, 1.0):
+        return None
     frame = Frame("precise", (0.0, 1.0), (0.0, 1.0), height=CURVE)
     return card(
         "precision-recall",

@@ -15,6 +15,7 @@ __all__ = ["certificate", "learner_name", "mixture", "recent_loss", "running_los
 WIDE, NARROW = (960.0, 310.0), (400.0, 310.0)
 PEERS = 6  # lines that can be told apart
 EXPERTS = 8
+HEARD = 0.0005  # a share that is worth saying
 FINEST = 4.0  # two points closer than this are drawn as one
 
 Line = tuple[str, str, Callable[[Point], Number]]  # class, name, value
@@ -23,9 +24,9 @@ Line = tuple[str, str, Callable[[Point], Number]]  # class, name, value
 def running_loss(record: Record) -> Markup | None:
     """Mean log loss so far, beside the base rate's and the peers'."""
     names = list(dict.fromkeys(name for point in record.history for name in point.peers))[:PEERS]
-    lines: list[Line] = [("base", "base rate", lambda point: point.base_rate)]
+    lines: list[Line] = [("s0", learner_name(record), lambda point: point.log_loss)]
     lines += [(f"s{i}", name, _peer(name)) for i, name in enumerate(names, 1)]
-    lines.append(("s0", learner_name(record), lambda point: point.log_loss))
+    lines.append(("base", "base rate", lambda point: point.base_rate))
     lines = _present(lines, record.history)
     if len(record.history) < 2 or not lines:
         return None
@@ -49,7 +50,7 @@ def running_loss(record: Record) -> Markup | None:
         "Lower is better: each line is the mean loss of all rows up to there, every row predicted before its label was "
         "seen. " + _of_the_axis(record.history),
         both_widths(draw("loss-wide", WIDE), draw("loss-narrow", NARROW)),
-        keys=[Key(css, who, figure(end, 4)) for (css, who, _), end in reversed(list(zip(lines, ends, strict=True)))],
+        keys=[Key(css, who, figure(end, 4)) for (css, who, _), end in zip(lines, ends, strict=True)],
     )
 
 
@@ -59,16 +60,16 @@ def recent_loss(record: Record) -> Markup | None:
         return None
     rows = (0.0, float(record.history[-1].rows))
     seen = _with_recent_base_rate(_merged(record.history, Frame("recent", rows, (0.0, 1.0)).x, from_the_start=True))
-    lines: list[Line] = [("base", "base rate", lambda point: point.base_rate)]
-    lines.append(("s0", learner_name(record), lambda point: point.recent))
+    lines: list[Line] = [("s0", learner_name(record), lambda point: point.recent)]
+    lines.append(("base", "base rate", lambda point: point.base_rate))
     lines = _present(lines, seen)
-    if len(seen) < 2 or not any(css == "s0" for css, _, _ in lines):
+    if len(seen) < 2 or not lines or lines[0][0] != "s0":
         return None
     frame = Frame("recent", rows, (0.0, 1.08 * _greatest(lines, seen)))
     starts = [0, *(point.rows for point in seen)]
     steps = [
         frame.line([(x, value(point)) for i, point in enumerate(seen) for x in (starts[i], point.rows)], css)
-        for css, _, value in lines
+        for css, _, value in reversed(lines)
     ]
     tips = [
         ((start + point.rows) / 2.0, f"rows {whole(start + 1)} to {whole(point.rows)}\n{_told(lines, point)}")
@@ -88,14 +89,14 @@ def recent_loss(record: Record) -> Markup | None:
             y_label="nats a row",
             x_words=_whole_rows,
         ),
-        keys=[Key(css, who) for css, who, _ in reversed(lines)],
+        keys=[Key(css, who) for css, who, _ in lines],
     )
 
 
 def certificate(record: Record) -> Markup | None:
     """What was proven of the regret, and what it was."""
-    lines: list[Line] = [("s1 dashed", "certificate, proven", lambda point: point.certificate)]
-    lines.append(("s0", "regret, in hindsight", lambda point: point.regret))
+    lines: list[Line] = [("s0", "regret, in hindsight", lambda point: point.regret)]
+    lines.append(("s1 dashed", "certificate, proven", lambda point: point.certificate))
     lines = _present(lines, record.history)
     if len(record.history) < 2 or not lines:
         return None
@@ -106,8 +107,8 @@ def certificate(record: Record) -> Markup | None:
     return card(
         "certificate",
         "Regret, proven and found" if len(lines) == 2 else "Regret",
-        "Regret is the loss beyond that of the best fixed model in hindsight; it cannot rise above the certificate, "
-        "which the run computes as it goes. "
+        "Regret is the loss beyond that of the best fixed model in hindsight; against the models for which the "
+        "certificate was computed, as the run went, it cannot rise above it. "
         + ("On this axis a logarithm is a straight line." if frame.x.logarithmic else ""),
         frame.picture(
             "Regret and its certificate",
@@ -147,7 +148,10 @@ def mixture(record: Record) -> Markup | None:
             (
                 float(point.rows),
                 "\n".join(
-                    [f"{whole(point.rows)} rows", *(f"{percent(_share(point, n))} {short(n, 40)}" for n in names)]
+                    [
+                        f"{whole(point.rows)} rows",
+                        *(f"{percent(_share(point, n))} {short(n, 40)}" for n in names if _share(point, n) >= HEARD),
+                    ]
                 ),
             )
             for point in seen
@@ -202,7 +206,7 @@ def _last(value: Callable[[Point], Number], history: Sequence[Point]) -> float:
 
 def _drawn(frame: Frame, lines: Sequence[Line], history: Sequence[Point]) -> list[Markup]:
     seen = _merged(history, frame.x)
-    drawn = [frame.line([(point.rows, value(point)) for point in seen], css) for css, _, value in lines]
+    drawn = [frame.line([(point.rows, value(point)) for point in seen], css) for css, _, value in reversed(lines)]
     tips = [(float(point.rows), f"{whole(point.rows)} rows\n{_told(lines, point)}") for point in seen]
     return [*drawn, frame.band_tips(tips)]
 

@@ -105,7 +105,8 @@ def _tiles(record: Record) -> Markup:
 
 def _tile(name: str, value: str, beside: str) -> Markup:
     said = [tag("dd", text(beside), class_="beside")] if beside else []
-    return tag("div", tag("dt", text(name)), tag("dd", text(value), class_="value"), *said)
+    shown = tag("dd", text(value), class_="value", style=f"--characters: {len(value)}")
+    return tag("div", tag("dt", text(name)), shown, *said)
 
 
 def _beside(loss: float, base: float | None) -> str:
@@ -146,4 +147,4 @@ def _notes(record: Record) -> Markup | None:
 
 
 def _made(record: Record) -> str:
-    return f"{short(record.learner, 300)} · aioli {record.version}".removesuffix(" ")
+    return " · ".join(part for part in (short(record.learner, 300), f"aioli {short(record.version, 40)}") if part)

@@ -157,7 +157,7 @@ class Record:
 
     def to_json(self) -> str:
         """The record as a JSON object; numbers that are not finite, for which JSON has no word, become null."""
-        return json.dumps(_plain(self), ensure_ascii=False, allow_nan=False)
+        return json.dumps(_plain(self), allow_nan=False)
 
     @classmethod
     def from_json(cls, text: str) -> Self:

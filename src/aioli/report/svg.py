@@ -12,10 +12,12 @@ from aioli.report.wording import compact, finite
 
 __all__ = ["Frame", "Place", "Scale"]
 
+CLOSEST = 0.3  # decades from 1 to 2, and from 5 to 10
 TINY = 1e-290  # below it the step between two ticks may vanish
 Place = tuple[Number, Number]
-LEFT, RIGHT, TOP, BOTTOM = 46.0, 14.0, 26.0, 44.0  # room for the words around the axes
-TICK_WIDTH, TICK_HEIGHT = 72.0, 44.0  # at least so much room for each tick
+LEFT, RIGHT, TOP, BOTTOM = 48.0, 24.0, 28.0, 44.0  # room for the words around the axes
+MARGIN = 7.0  # by which a dot on an axis may reach beyond it
+TICK_WIDTH, TICK_HEIGHT = 60.0, 36.0  # at least so much room for each tick
 
 
 @dataclass(frozen=True)
@@ -33,8 +35,7 @@ class Scale:
         """A scale of some width, even where there is but one number; logarithmic where asked and there is a decade."""
         size = max(abs(least), abs(greatest))
         if not greatest - least > max(TINY, 1e-9 * size):
-            margin = 0.5 * size if size > TINY else 0.5
-            least, greatest = least - margin, greatest + margin
+            least, greatest = (least - 0.5 * size, greatest + 0.5 * size) if size > TINY else (0.0, 1.0)
         return cls(least, greatest, start, end, logarithmic and least > 0.0 and greatest >= 10.0 * least)
 
     def __call__(self, value: float) -> float:
@@ -50,6 +51,10 @@ class Scale:
         most = max(1, int(abs(self.end - self.start) / room))
         if self.logarithmic:
             first, last = math.ceil(math.log10(self.least) - 1e-9), math.floor(math.log10(self.greatest) + 1e-9)
+            decade = abs(self.end - self.start) / math.log10(self.greatest / self.least)
+            if CLOSEST * decade >= 0.8 * room:  # words on it are short: whole numbers of few digits
+                fine = [times * 10.0**k for k in range(first - 1, last + 1) for times in (1.0, 2.0, 5.0)]
+                return [value for value in fine if self.least <= value <= self.greatest]
             return [10.0**k for k in range(first, last + 1, max(1, math.ceil((last - first) / most)))]
         rough = (self.greatest - self.least) / most
         unit = 10.0 ** math.floor(math.log10(rough))
@@ -140,7 +145,13 @@ class Frame:
     ) -> Markup:
         """The marks, in their order, on the grid and inside the axes."""
         left, right, top, bottom = LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
-        clip = tag("rect", x=left - 3.0, y=top - 6.0, width=right - left + 6.0, height=bottom - top + 9.0)
+        clip = tag(
+            "rect",
+            x=left - MARGIN,
+            y=top - MARGIN,
+            width=right - left + 2.0 * MARGIN,
+            height=bottom - top + 2.0 * MARGIN,
+        )
         grid: list[Markup] = []
         for value in self.y.ticks(TICK_HEIGHT):
             grid.append(tag("line", x1=left, x2=right, y1=self.y(value), y2=self.y(value)))
@@ -155,7 +166,7 @@ class Frame:
             tag("desc", text(description), id=f"{self.name}-text"),
             tag("clipPath", clip, id=f"{self.name}-clip"),
             tag("g", *grid, class_="axes"),
-            tag("text", text(y_label), x=4.0, y=12.0, class_="label"),
+            tag("text", text(y_label), x=0.0, y=12.0, class_="label"),
             tag("text", text(x_label), x=right, y=self.height - 6.0, text_anchor="end", class_="label"),
             tag("g", join(*marks), clip_path=f"url(#{self.name}-clip)"),
             viewBox=f"0 0 {number(self.width)} {number(self.height)}",

@@ -3,7 +3,7 @@
 from aioli.report.cards import card
 from aioli.report.markup import Markup, number, short, tag, text
 from aioli.report.record import Column, Record
-from aioli.report.wording import figure, finite, percent, whole
+from aioli.report.wording import figure, finite, percent, whole, with_error
 
 __all__ = ["columns", "numbers", "weights"]
 
@@ -26,7 +26,7 @@ def weights(record: Record) -> Markup | None:
     limit = min(reach, WIDEST * largest)
     rows = []
     for weight, value, spread in known:
-        told = figure(value) if spread is None else f"{figure(value)} ± {figure(2.0 * spread, 2)}"
+        told = figure(value) if spread is None else with_error(value, 2.0 * spread)
         rows.append(
             tag(
                 "tr",
@@ -72,14 +72,14 @@ def columns(record: Record) -> Markup | None:
                     "td",
                     text(said[name]),
                     class_=None if name in ("kind", "note") else "number",
-                    data_label=heads[name],
+                    data_label=None if name in ("kind", "note") else heads[name],
                 )
                 for name in used
             ),
         )
         for column, said in told
     ]
-    head = tag("tr", *(tag("th", text(name), scope="col") for name in ("column", *(heads[name] for name in used))))
+    head = _head(["column", *(heads[name] for name in used)], words=("column", "kind", "note"))
     hidden = len(record.columns) - len(shown)
     count = f"{whole(len(record.columns))} column{'s' if len(record.columns) > 1 else ''}"
     return card(
@@ -88,7 +88,7 @@ def columns(record: Record) -> Markup | None:
         f"The first {whole(len(shown))} of {count}, as they came; the other {whole(hidden)} are not listed here."
         if hidden
         else f"{count}, as they came.",
-        tag("table", tag("thead", head), tag("tbody", *body), class_="data"),
+        tag("table", head, tag("tbody", *body), class_="data"),
     )
 
 
@@ -106,7 +106,7 @@ def numbers(record: Record) -> Markup | None:
         ("regret", [figure(point.regret, 4) for point in points]),
     ]
     used = [(name, told) for name, told in kinds if any(said != "–" for said in told)]
-    head = tag("tr", *(tag("th", text(name), scope="col") for name in ("rows", *(name for name, _ in used))))
+    head = _head(["rows", *(name for name, _ in used)], words=("rows",))
     body = [
         tag(
             "tr",
@@ -118,8 +118,14 @@ def numbers(record: Record) -> Markup | None:
     return tag(
         "details",
         tag("summary", text("The numbers behind the lines")),
-        tag("table", tag("thead", head), tag("tbody", *body), class_="data numbers"),
+        tag("table", head, tag("tbody", *body), class_="data numbers"),
     )
+
+
+def _head(names: list[str], words: tuple[str, ...]) -> Markup:
+    """The first line of a table; what heads numbers stands above their last digits."""
+    cells = [tag("th", text(name), scope="col", class_=None if name in words else "number") for name in names]
+    return tag("thead", tag("tr", *cells))
 
 
 def _bar(value: float, spread: float) -> Markup:

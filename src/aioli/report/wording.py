@@ -4,7 +4,7 @@ import math
 
 from aioli.report.record import Number
 
-__all__ = ["compact", "duration", "figure", "finite", "percent", "signed", "whole"]
+__all__ = ["compact", "duration", "figure", "finite", "percent", "signed", "whole", "with_error"]
 
 LARGEST = 1e300  # beyond it a difference of two numbers may overflow
 ABSENT = "–"
@@ -39,6 +39,18 @@ def figure(value: Number, digits: int = 3) -> str:
     return signed(f"{mantissa} × 10{str(int(exponent)).translate(str.maketrans('-0123456789', '⁻⁰¹²³⁴⁵⁶⁷⁸⁹'))}")
 
 
+def with_error(value: float, error: float) -> str:
+    """A number with as many digits as its error leaves it.
+
+    >>> with_error(-0.000825, 0.0397), with_error(1234.5, 67.8)
+    ('−0.001 ± 0.040', '1,234 ± 68')
+    """
+    size = math.floor(math.log10(error)) if error > 0.0 else -99
+    if not (-6 <= size < 6 and abs(value) < 1e9):
+        return f"{figure(value)} ± {figure(error, 2)}"
+    return signed(f"{value:,.{max(0, 1 - size)}f} ± {error:,.{max(0, 1 - size)}f}")
+
+
 def percent(share: Number) -> str:
     """A share of one, in percent.
 
@@ -50,7 +62,7 @@ def percent(share: Number) -> str:
         return ABSENT
     if 0.0 < abs(number) < 0.0005:
         return "< 0.1%"
-    return signed(f"{100.0 * number:.1f}".removesuffix(".0") + "%")
+    return signed(f"{100.0 * number + 0.0:.1f}".removesuffix(".0") + "%")
 
 
 def compact(value: float) -> str:
