@@ -1,14 +1,16 @@
 r"""A dictionary of rows, and the coordinates of any row in the space that their kernel functions span.
 
-With $K = LL^\top$ the kernel matrix of the dictionary and $U = L^{-1}$, the coordinates of x are $\varphi(x) = U k_D(x)$,
-and $\varphi(x)^\top\varphi(y)$ is the kernel of the two projections. The residual $k(x,x) - \|\varphi(x)\|^2$ is what the
-dictionary cannot say of x. A new point appends one coordinate and changes no other:
+With $K = LL^\top$ the kernel matrix of the dictionary and $U = L^{-1}$, the coordinates of a row are
+$\varphi(x) = U k_D(x)$, and $\varphi(x)^\top\varphi(y)$ is the kernel of the two projections. The residual
+$k(x,x) - \|\varphi(x)\|^2$ is what the dictionary cannot say of x. A new point appends one coordinate and changes no
+other:
 
 $$U \leftarrow \begin{pmatrix} U & 0 \\ -\varphi^\top U/\sqrt r & 1/\sqrt r\end{pmatrix}, \qquad
   \varphi_{m+1}(x) = \frac{k(x, d) - \varphi(d)^\top\varphi(x)}{\sqrt r}.$$
 
-Point j leaves by plane rotations G of neighbouring coordinates that turn its direction, the column $Ue_j$, into the last
-axis: what is left of $G^\top U$ without its last row and without column j is the factor of the others. O(m²) either way.
+Point j leaves by plane rotations G of neighbouring coordinates that turn its direction, the column $Ue_j$, into the
+last axis: what is left of $G^\top U$ without its last row and without column j is the factor of the others. O(m²)
+either way.
 """
 
 import math

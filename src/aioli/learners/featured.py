@@ -1,4 +1,4 @@
-"""A learner over features of its rows: columns through the border, a map, and a finite-dimensional learner underneath."""
+"""A learner over features of its rows: columns through the border, a map, and any learner of the package underneath."""
 
 import os
 from abc import abstractmethod
@@ -7,10 +7,11 @@ from typing import Any, Self
 import numpy as np
 
 from aioli.learners.aioli import AIOLI
-from aioli.learners.bandwidth import FARTHEST, METRICS, RATIOS, BandwidthMixture, require_bandwidth
+from aioli.learners.bandwidth import RATIOS, BandwidthMixture, require_bandwidth
 from aioli.learners.columns import ColumnLearner
 from aioli.learners.inner import Inner, Player
 from aioli.learners.protocol import Learner
+from aioli.learners.scales import FARTHEST, METRICS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
 from aioli.state.certificate import Certificate

@@ -20,6 +20,7 @@ __all__ = ["Inner", "Player", "log_odds"]
 
 Arrays = dict[str, Vector]
 
+PREFIX = "inner."  # of its arrays among those of the map
 LARGEST_PROBABILITY = 1.0 - 2.0**-53  # the last number below 1: what a certain learner is taken to have said
 _logit_many = elementwise(logit, "f8(f8)")
 
@@ -150,16 +151,19 @@ class Inner:
         return kinds[description["learner"]](**description["parameters"])
 
     def arrays(self) -> Arrays:
-        """What it has learned."""
+        """What it has learned, under names of its own."""
         if self.learner.n_features_ is None:
             return {}
         if isinstance(self.learner, Auto):
-            return self.learner._arrays()
-        state = cast(State, self.state)
-        return {"P": state.P, "w": state.w, "tally": state.tally, "factored": np.array([float(state.factored)])}
+            arrays = self.learner._arrays()
+        else:
+            state = cast(State, self.state)
+            arrays = {"P": state.P, "w": state.w, "tally": state.tally, "factored": np.array([float(state.factored)])}
+        return {PREFIX + name: array for name, array in arrays.items()}
 
-    def restore(self, features: int, arrays: Arrays) -> None:
+    def restore(self, features: int, given: Arrays) -> None:
         """Take back what `arrays` gave, of so many features."""
+        arrays = {name.removeprefix(PREFIX): array for name, array in given.items() if name.startswith(PREFIX)}
         if not arrays:
             return
         if isinstance(self.learner, Auto):

@@ -65,7 +65,7 @@ class Nystrom(FeaturedLearner):
     >>> kernel, linear = Nystrom(points=128), AIOLI()
     >>> p, q = kernel.learn_many(X, y), linear.learn_many(X, y)
     >>> print(f"{kernel.loss / 2000:.2f} nats a row, {linear.loss / 2000:.2f} for a linear learner")
-    0.00 nats a row
+    0.15 nats a row, 0.70 for a linear learner
 
     References
     ----------
@@ -142,8 +142,13 @@ class Projections(Expert):
         t = 0
         while t < len(X):
             rows = slice(t, t + self.block)
-            part = (X[rows], y[rows], *(None if given is None else given[rows] for given in (weights, logits)))
-            played = self._swapping(*part) if self.full else self._growing(*part)
+            step = self._swapping if self.full else self._growing
+            played = step(
+                X[rows],
+                y[rows],
+                None if weights is None else weights[rows],
+                None if logits is None else logits[rows],
+            )
             said[t : t + len(played)] = played
             t += len(played)
             self.block = min(2 * self.block, len(X))
@@ -156,12 +161,12 @@ class Projections(Expert):
 
     def restore(self, arrays: Arrays) -> None:
         """Take back what `arrays` gave."""
-        points, U = arrays.pop("points"), arrays.pop("U")
+        points, U = arrays["points"], arrays["U"]
         count = len(points)
         if points.shape != (count, self.dictionary.points.shape[1]) or U.shape != (count, count):
             raise ValueError(f"a dictionary of shape {points.shape} with a factor of shape {U.shape}")
         self.dictionary.points, self.dictionary.U = points, U
-        block, self.mean, self.least = arrays.pop("run").tolist()
+        block, self.mean, self.least = arrays["run"].tolist()
         self.block = int(block)
         self.inner.restore(count, arrays)
 

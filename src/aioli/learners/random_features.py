@@ -18,10 +18,10 @@ class RandomFeatures(FeaturedLearner):
     $$\varphi(x) = \sqrt{\tfrac2D}\,\bigl(\cos\omega_1^\top x, …, \cos\omega_{D/2}^\top x,
       \sin\omega_1^\top x, …, \sin\omega_{D/2}^\top x\bigr), \qquad \mathbb E\,\varphi(x)^\top\varphi(y) = k(x, y)$$
 
-    with $\omega \sim N(0, I/s^2)$ for $k = e^{-\|x-y\|^2/2s^2}$, and Cauchy for $k = e^{-\|x-y\|_1/s}$: the error of the
-    kernel falls like $1/\sqrt D$. Cosine and sine of one direction together have length 1 for every x, and less variance
-    than cosines of random phase. The learner underneath plays on φ(x), and its bounds are against every function
-    $\theta^\top\varphi$ of the ball.
+    with $\omega \sim N(0, I/s^2)$ for $k = e^{-\|x-y\|^2/2s^2}$, and Cauchy for $k = e^{-\|x-y\|_1/s}$: the error of
+    the kernel falls like $1/\sqrt D$. Cosine and sine of one direction together have length 1 for every x, and less
+    variance than cosines of random phase. The learner underneath plays on φ(x), and its bounds are against every
+    function $\theta^\top\varphi$ of the ball.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class RandomFeatures(FeaturedLearner):
     >>> kernel, linear = RandomFeatures(features=128), AIOLI()
     >>> p, q = kernel.learn_many(X, y), linear.learn_many(X, y)
     >>> print(f"{kernel.loss / 2000:.2f} nats a row, {linear.loss / 2000:.2f} for a linear learner")
-    0.00 nats a row
+    0.17 nats a row, 0.70 for a linear learner
 
     References
     ----------
@@ -138,7 +138,7 @@ class Waves(Expert):
 
     def restore(self, arrays: Arrays) -> None:
         """Take back what `arrays` gave."""
-        directions = arrays.pop("directions")
+        directions = arrays["directions"]
         if directions.shape != self.directions.shape:
             raise ValueError(f"directions of shape {directions.shape}, not {self.directions.shape}")
         self.directions = directions

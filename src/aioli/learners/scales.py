@@ -1,0 +1,96 @@
+"""What rows say of scales, without a label: a sample of them, and the unit in which a typical distance is 1."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from scipy.spatial.distance import pdist
+
+from aioli.numerics.compiling import Matrix, Vector
+
+__all__ = ["FARTHEST", "METRICS", "Sample", "Scaling"]
+
+SAMPLE = 512  # rows kept
+FIRST = 4  # rows before there is a map: fewer tell nothing of scales
+MOVED = 1.5  # factor by which typical distances must have moved for a new map
+PAIRED = 128  # rows whose distances are taken
+FARTHEST = 1e8  # units beyond which a row is as far as can be
+
+METRICS: dict[str, Literal["euclidean", "cityblock"]] = {"rbf": "euclidean", "laplacian": "cityblock"}  # of a kernel
+
+
+@dataclass(frozen=True)
+class Scaling:
+    r"""$u = (x - \mathrm{centre}) \cdot \mathrm{unit}$, after which the median distance between rows is 1."""
+
+    centre: Vector
+    unit: Vector
+
+    @classmethod
+    def of(cls, rows: Matrix, kernel: str) -> "Scaling":
+        """From rows of the stream; a column that never moved counts for nothing. O(rows·d)."""
+        centre = rows.mean(axis=0)
+        spread = rows.std(axis=0)
+        moving = spread > 1e-12 * np.abs(centre)  # else it is rounding
+        unit = np.divide(1.0, spread, out=np.zeros_like(spread), where=moving & (spread > 1e-100))
+        distances = cls(centre, unit).distances(rows, kernel)
+        apart = distances[distances > 0.0]
+        return cls(centre, unit / float(np.median(apart)) if apart.size else unit)
+
+    def __call__(self, X: Matrix) -> Matrix:
+        """The rows in units of the median distance. O(d) a row."""
+        scaled: Matrix = np.clip((X - self.centre) * self.unit, -FARTHEST, FARTHEST)
+        return scaled
+
+    def distances(self, rows: Matrix, kernel: str) -> Vector:
+        """Between all pairs of evenly spaced rows."""
+        every = max(1, len(rows) // PAIRED)
+        return np.asarray(pdist(self(rows[::every]), METRICS[kernel]))
+
+    def has_moved(self, now: "Scaling", rows: Matrix, kernel: str) -> bool:
+        """Whether pairs of rows are typically much nearer or farther than by the scaling of now."""
+        before, after = self.distances(rows, kernel), now.distances(rows, kernel)
+        apart = after > 0.0
+        if not apart.any():
+            return False
+        ratio = float(np.median(before[apart] / after[apart]))
+        return not 1.0 / MOVED < ratio < MOVED
+
+
+class Sample:
+    """Evenly spaced rows of the stream with labels and weights: when it is full, every other one goes."""
+
+    def __init__(self, width: int) -> None:
+        self.table: Matrix = np.zeros((SAMPLE, width + 2))
+        self.count, self.seen, self.stride = 0, 0, 1
+
+    @property
+    def kept(self) -> tuple[Matrix, Vector, Vector]:
+        """Rows, labels and weights."""
+        kept = self.table[: self.count]
+        return np.ascontiguousarray(kept[:, :-2]), kept[:, -2].copy(), kept[:, -1].copy()
+
+    @property
+    def whole(self) -> bool:
+        """Whether it holds all rows that came."""
+        return self.stride == 1
+
+    @property
+    def until_due(self) -> int:
+        """Rows until their number is a power of two."""
+        return max(FIRST, 1 << self.seen.bit_length()) - self.seen
+
+    def keep(self, X: Matrix, y: Vector, weights: Vector) -> None:
+        """Take in rows, no more than `until_due`."""
+        chosen = slice(-self.seen % self.stride, None, self.stride)
+        new = np.column_stack([X[chosen], y[chosen], weights[chosen]])
+        self.table[self.count : self.count + len(new)] = new
+        self.count += len(new)
+        self.seen += len(X)
+
+    def thin(self) -> None:
+        """Make room, where there is none."""
+        if self.count == SAMPLE:
+            self.count //= 2
+            self.table[: self.count] = self.table[::2]
+            self.stride *= 2
