@@ -9,7 +9,6 @@ import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from fcntl import F_DUPFD_CLOEXEC, fcntl
 from pathlib import Path
 from select import select
 from typing import Any, Self
@@ -40,6 +39,8 @@ PATIENCE = 30.0  # seconds for one answer
 
 def found() -> str | None:
     """The program, where there is one."""
+    if not hasattr(os, "posix_spawn"):
+        return None
     named = os.environ.get(VARIABLE)
     return named or next((path for name in NAMES if (path := shutil.which(name))), None)
 
@@ -47,6 +48,8 @@ def found() -> str | None:
 @contextmanager
 def browsing() -> Iterator["Browser"]:
     """A browser with one page, gone at the end with all that it wrote."""
+    from fcntl import F_DUPFD_CLOEXEC, fcntl  # where there is none, as on Windows, nothing is `found`
+
     program = found()
     assert program is not None, MISSING
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from functools import cache
 
 import numpy as np
 
@@ -123,6 +124,7 @@ def weights_of(learner: AIOLI) -> list[Weight]:
     return sorted(found, key=lambda weight: -abs(weight.weight or 0.0))
 
 
+@cache
 def largest_record() -> Record:
     """Of everything the most, with long and hostile names."""
     rng = np.random.default_rng(1)

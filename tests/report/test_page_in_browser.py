@@ -11,7 +11,7 @@ from records import RECORDS
 
 from aioli.report.page import write_page
 
-DESK, PHONE, SMALL_PHONE = 1280, 375, 360
+DESK, TABLET, PHONE, SMALL_PHONE = 1280, 768, 375, 360
 SMALLEST_PLOT = 150  # pixels, either way: below it nobody reads a chart
 
 # Each visible drawing and its words, where they are on the screen; a word counts where it is not empty.
@@ -75,7 +75,7 @@ def check_plot(plot: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [DESK, PHONE, SMALL_PHONE])
+@pytest.mark.parametrize("width", [DESK, TABLET, PHONE, SMALL_PHONE])
 @pytest.mark.parametrize("name", sorted(RECORDS))
 def test_every_chart_is_seen_whole(
     name: str, width: int, scheme: str, browser: Browser, pages: dict[str, Path]

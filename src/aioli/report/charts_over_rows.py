@@ -104,12 +104,13 @@ def certificate(record: Record) -> Markup | None:
     y = (min(0.0, 1.08 * min(values)), 1.08 * max(0.0, *values))
     frame = Frame("proven", _rows_from(record.history), y, logarithmic=True)
     ends = [_last(value, record.history) for _, _, value in lines]
+    proven = any(who == "certificate, proven" for _, who, _ in lines)
     return card(
         "certificate",
-        "Regret, proven and found" if len(lines) == 2 else "Regret",
-        "Regret is the loss beyond that of the best fixed model in hindsight; against the models for which the "
-        "certificate was computed, as the run went, it cannot rise above it. "
-        + ("On this axis a logarithm is a straight line." if frame.x.logarithmic else ""),
+        "Regret, proven and found" if len(lines) == 2 else lines[0][1].capitalize(),
+        "Regret is the loss beyond that of the best fixed model in hindsight."
+        + (" Against the models for which the certificate holds, it cannot rise above it." if proven else "")
+        + (" On this axis a logarithm is a straight line." if frame.x.logarithmic else ""),
         frame.picture(
             "Regret and its certificate",
             " ".join(f"{who}: {figure(end)} nats." for (_, who, _), end in zip(lines, ends, strict=True)),

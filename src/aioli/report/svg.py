@@ -15,7 +15,7 @@ __all__ = ["Frame", "Place", "Scale"]
 CLOSEST = 0.3  # decades from 1 to 2, and from 5 to 10
 TINY = 1e-290  # below it the step between two ticks may vanish
 Place = tuple[Number, Number]
-LEFT, RIGHT, TOP, BOTTOM = 48.0, 24.0, 28.0, 44.0  # room for the words around the axes
+LEFT, RIGHT, TOP, BOTTOM = 54.0, 24.0, 28.0, 44.0  # room for the words around the axes
 MARGIN = 7.0  # by which a dot on an axis may reach beyond it
 TICK_WIDTH, TICK_HEIGHT = 60.0, 36.0  # at least so much room for each tick
 

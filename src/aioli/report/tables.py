@@ -18,6 +18,7 @@ def weights(record: Record) -> Markup | None:
     known = [
         (w, finite(w.weight) or 0.0, finite(w.uncertainty)) for w in record.weights if finite(w.weight) is not None
     ]
+    hidden = max(0, len(known) - WEIGHTS)
     known = known[:WEIGHTS]
     largest = max((abs(value) for _, value, _ in known), default=0.0)
     if not known or largest == 0.0:
@@ -37,7 +38,6 @@ def weights(record: Record) -> Markup | None:
         )
     certain = any(spread is not None for _, _, spread in known)
     whisker = " The whisker is two standard deviations of what it knows: one that crosses zero is undecided."
-    hidden = len(record.weights) - len(known)
     return card(
         "weights",
         "The largest weights",

@@ -81,7 +81,7 @@ def duration(seconds: float) -> str:
     """A length of time.
 
     >>> duration(0.0123), duration(75), duration(7300)
-    ('12.3 ms', '1 min 15 s', '2 h 2 min')
+    ('12.3 ms', '1 min 15 s', '2 h 1 min')
     """
     if seconds < 1.0:
         return f"{1000.0 * seconds:.3g} ms"
