@@ -32,7 +32,7 @@ METHODS = (
     REFERENCE,
     *("Auto, average", "Auto, last half", "Auto, last state"),
     *("AIOLI, average", "AIOLI, last half", "AIOLI, last state"),
-    "SMP",
+    *("SMP", "SMP, penalty by CV"),
 )
 
 Data = dict[str, tuple[Matrix, Vector]]
@@ -118,7 +118,8 @@ def losses(X: Matrix, y: Vector, splits: int, smp_splits: int, states: int) -> L
 def _predictions(
     X: Matrix, y: Vector, asked: Matrix, split: int, smp: bool, states: int
 ) -> Iterator[tuple[str, Vector]]:
-    yield REFERENCE, _cross_validated(X, y).predict_proba(asked)[:, 1]
+    reference = _cross_validated(X, y)
+    yield REFERENCE, reference.predict_proba(asked)[:, 1]
     learners: dict[str, Callable[[], Any]] = {"Auto": Auto, "AIOLI": AIOLI}
     for name, make in learners.items():
         whole, half = (OnlineToBatch(make(), states, seed=split, share=share) for share in (1.0, 0.5))
@@ -129,6 +130,8 @@ def _predictions(
         yield f"{name}, last state", whole.learner_.predict_many(asked)
     if smp:
         yield "SMP", SMP().fit(X, y).predict_many(asked)
+        chosen = 1.0 / (float(reference.C_[0]) * len(y))  # scikit-learn's C, as the λ of a mean loss
+        yield "SMP, penalty by CV", SMP(ridge=chosen).fit(X, y).predict_many(asked)
 
 
 def _cross_validated(X: Matrix, y: Vector) -> Any:

@@ -4,7 +4,6 @@ import copy
 import math
 import pickle
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -174,34 +173,6 @@ def test_a_copied_or_pickled_model_goes_on_equal_and_alone(name: str) -> None:
     for twin in twins:
         assert twin.kept_rounds_ == model.kept_rounds_
         assert_array_equal(twin.predict_many(X), model.predict_many(X))
-
-
-@pytest.mark.parametrize("name", ["AIOLI", "Auto"])
-@pytest.mark.parametrize("rows", [0, 2, 60])
-def test_a_saved_model_goes_on_bit_for_bit(name: str, rows: int, tmp_path: Path) -> None:
-    X, y = stream()
-    model = OnlineToBatch(LEARNERS[name](), states=3, seed=2, share=0.75)
-    if rows:
-        model.learn_many(X[:rows], y[:rows])
-        model.feature_names_ = ["a", "b", "c"]
-    model.save(tmp_path / "model.aioli")
-    loaded = OnlineToBatch.load(tmp_path / "model.aioli")
-    assert repr(loaded) == repr(model)
-    assert loaded.feature_names_ == model.feature_names_
-    for each in (model, loaded):
-        each.learn_many(X[rows:], y[rows:])
-    assert loaded.kept_rounds_ == model.kept_rounds_
-    assert_array_equal(loaded.predict_many(X), model.predict_many(X))
-    assert [path.name for path in tmp_path.iterdir()] == ["model.aioli"]
-
-
-def test_what_cannot_be_saved_or_loaded_says_why(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"OGD has no save\(\).*pickle it"):
-        OnlineToBatch(OGD()).save(tmp_path / "model.aioli")
-    AIOLI().save(tmp_path / "other.aioli")
-    with pytest.raises(ValueError, match="holds a learner of type 'AIOLI', not 'OnlineToBatch'"):
-        OnlineToBatch.load(tmp_path / "other.aioli")
-    assert not (tmp_path / "model.aioli").exists()
 
 
 def test_it_tells_what_it_is() -> None:

@@ -38,9 +38,10 @@ def unpack(headers: Sequence[Header], tensors: Tensors) -> list[Any]:
     learners = []
     with tempfile.TemporaryDirectory() as folder:
         for i, header in enumerate(headers):
-            if header["learner"] not in aioli.__all__:
+            kind: Any = getattr(aioli, header["learner"]) if header["learner"] in aioli.__all__ else None
+            if not hasattr(kind, "load"):
                 raise ValueError(f"it holds a {header['learner']!r}, which this version does not know")
             arrays = {name.removeprefix(f"{i}/"): tensors[name] for name in tensors if name.startswith(f"{i}/")}
             write_file(Path(folder) / str(i), header, arrays)
-            learners.append(getattr(aioli, header["learner"]).load(Path(folder) / str(i)))
+            learners.append(kind.load(Path(folder) / str(i)))
     return learners

@@ -23,7 +23,7 @@ __all__ = ["OnlineToBatch"]
 
 
 class OnlineToBatch:
-    r"""The average of m states of a learner, of rounds drawn uniformly: a batch model (the paper's Corollary 1).
+    r"""The average of m states of a learner, of rounds drawn uniformly: a batch model (a corollary of the paper).
 
     Let $f_t$ be the learner's prediction function before round t, and τ uniform on 1, …, n. If the rows are drawn
     independently from one law, $f_t$ knows nothing of row t, so for every fixed θ of the ball
@@ -48,10 +48,10 @@ class OnlineToBatch:
     seed
         Of the choice of rounds.
     share
-        Average only the states, of those kept, of the last part of the rounds: ½ is the last half. 1 is the corollary.
-        Below 1, early states spoil nothing, but the bound, divided by this share, is proven only where no prediction
-        function whatever beats the best θ of the ball: the regret of the rounds left out, which might be negative, is
-        then at least 0 on average.
+        Average only the states, of those kept, of the last part of the rounds: ½ is the last half (and the latest state
+        kept, where none is of that part). 1 is the corollary. Below 1 early states spoil nothing, but the bound,
+        divided by this share, is proven only where no prediction function whatever beats the best θ of the ball: the
+        regret of the rounds left out, which might be negative, is then at least 0 on average.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class OnlineToBatch:
 
     References
     ----------
-    Jézéquel, Gaillard, Rudi. Efficient improper learning for online logistic regression. COLT 2020, Corollary 1.
+    Jézéquel, Gaillard, Rudi. Efficient improper learning for online logistic regression. COLT 2020, Online-to-batch conversion.
     Helmbold, Warmuth. On weak learning. Journal of Computer and System Sciences 50, 1995.
     """
 

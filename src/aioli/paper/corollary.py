@@ -1,4 +1,4 @@
-r"""Corollary 1, online to batch: the state before a round drawn uniformly, as a model for rows to come.
+r"""The corollary, online to batch: the state before a round drawn uniformly, as a model for rows to come.
 
 $\mathbb E\,\ell(f_\tau(X), Y) - \inf_{\|\theta\| \le B}\mathbb E\,\ell(\theta^\top X, Y) \le R_n^b/n$, $R_n^b$ being
 theorem 1's bound. Rows have at most length R = 1. The laws are known, so that a risk is a sum over rows x of
