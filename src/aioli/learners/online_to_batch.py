@@ -82,7 +82,8 @@ class OnlineToBatch:
 
     References
     ----------
-    Jézéquel, Gaillard, Rudi. Efficient improper learning for online logistic regression. COLT 2020, Online-to-batch conversion.
+    Jézéquel, Gaillard, Rudi. Efficient improper learning for online logistic regression. COLT 2020, section
+    "Online-to-batch conversion".
     Helmbold, Warmuth. On weak learning. Journal of Computer and System Sciences 50, 1995.
     """
 
