@@ -1,7 +1,7 @@
 """Records to make reports of: a real run, and the strangest ones that a run could leave."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 
 import numpy as np
@@ -197,7 +197,7 @@ def broken_record() -> Record:
     )
 
 
-RECORDS = {
+RECORDS: dict[str, Callable[[], Record]] = {
     "auto": auto_record,
     "aioli": aioli_record,
     "largest": largest_record,

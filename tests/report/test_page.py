@@ -66,8 +66,7 @@ class Document(HTMLParser):
 
 @pytest.fixture(scope="module", params=sorted(RECORDS))
 def record(request: pytest.FixtureRequest) -> Record:
-    made: Record = RECORDS[request.param]()
-    return made
+    return RECORDS[request.param]()
 
 
 @pytest.fixture(scope="module")
