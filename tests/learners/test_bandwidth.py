@@ -16,7 +16,7 @@ from aioli.learners.featured import FeaturedLearner
 from aioli.learners.random_features import Waves
 from aioli.learners.scales import METRICS, SAMPLE, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.state.mixture import mixture_cost
+from aioli.state.mixture import Mixture, mixture_cost
 
 
 def bent(n: int, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -143,14 +143,16 @@ def test_the_whole_is_never_far_behind_a_bandwidth() -> None:
     assert learner.loss <= min(expert.loss for expert in mixture.experts if expert.rounds == 1500) + 10.0
 
 
-def test_bandwidths_that_nobody_heeds_retire() -> None:
-    X = np.random.default_rng(0).normal(size=(5000, 12))  # a quarter of the median distance sees no neighbours here
-    y = (X[:, 0] + X[:, 1] > 0.0).astype(np.float64)
+def test_a_bandwidth_that_nobody_heeds_twice_retires_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = bent(2500)
     learner = RandomFeatures(features=16)
+    monkeypatch.setattr(Mixture, "unheard", lambda _: np.array([True, False, False, False]))
     learner.learn_many(X, y)
-    assert 0.0 in learner.bandwidths_.values()
-    assert min(expert.rounds for expert in mixture_of(learner).experts) < 5000
+    assert learner.bandwidths_[RATIOS[0]] == 0.0
+    assert [expert.rounds for expert in mixture_of(learner).experts] == [2048, 2500, 2500, 2500]
+    assert sum(learner.bandwidths_.values()) == pytest.approx(1.0)
     assert np.isfinite(learner.predict_many(X[:5])).all()
+    assert np.isfinite(learner.certificate())
 
 
 def test_where_scales_drift_a_new_epoch_begins_and_the_certificate_covers_all() -> None:

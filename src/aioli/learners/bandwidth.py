@@ -38,7 +38,7 @@ MakeExpert = Callable[[int, float, int], Player]  # width, bandwidth, number
 
 def require_bandwidth(bandwidth: object) -> float | None:
     """The bandwidth as a number, or None for "auto"; anything else is refused."""
-    if bandwidth == "auto":
+    if isinstance(bandwidth, str) and bandwidth == "auto":
         return None
     if isinstance(bandwidth, (int, float, np.number)) and 1e-100 <= float(bandwidth) <= 1e100:
         return float(bandwidth)
