@@ -6,6 +6,7 @@ place is noted in `odd`. A cell of any other column is noted as a span of bytes.
 """
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,6 +17,7 @@ __all__ = ["ENDED", "LABEL", "NUMBER", "RAGGED", "SKIPPED", "TEXT", "read_rows"]
 
 Bytes = NDArray[np.uint8]
 Integers = NDArray[np.int64]
+Word = Any  # an unsigned integer of 64 bits, such as a place in the text: Numba need not ask whether it is negative
 
 NUMBER, LABEL, TEXT, SKIPPED = range(4)  # what becomes of a column
 ENDED, RAGGED = range(2)  # why reading stopped: no whole row is left (or no room for one), or a row of another width
@@ -25,7 +27,8 @@ WIDEST_POWER = 60  # 10 to such a power is kept as a sum of two float64: beyond,
 EXACT_POWER = 22  # 10^22 is the last power of ten that float64 holds exactly
 
 TEN_TO = np.array([10**k for k in range(20)], dtype=np.uint64)
-ONE, EIGHT = np.uint64(1), np.uint64(8)  # places in the text are unsigned, so that Numba need not ask for negative ones
+ONE: Word = np.uint64(1)
+EIGHT: Word = np.uint64(8)
 ROOM = 16  # bytes that a number may be looked for beyond the end
 _POWERS = [Fraction(10) ** k for k in range(-WIDEST_POWER, WIDEST_POWER + 1)]
 _HIGH = np.array([float(power) for power in _POWERS])
@@ -62,16 +65,16 @@ def decimal(mantissa: int, power: int) -> float:
 
 
 @compiled("u8(u1[::1],u8)")
-def eight_bytes(text: Bytes, i: int) -> int:
+def eight_bytes(text: Bytes, i: Word) -> Word:
     """`text[i:i+8]` as one number, the first byte lowest: the compiler makes a single load of it."""
-    word = np.uint64(text[i])
-    for k in range(np.uint64(1), np.uint64(8)):
+    word: Word = np.uint64(text[i])
+    for k in range(ONE, EIGHT):
         word |= np.uint64(text[i + k]) << (EIGHT * k)
     return word
 
 
 @compiled("UniTuple(u8,2)(u8)")
-def leading_digits(word: int) -> tuple[int, int]:
+def leading_digits(word: Word) -> tuple[Word, Word]:
     r"""How many of the eight bytes are digits before the first that is none, and the number that they write. O(1).
 
     Bytes are compared, shifted to the right place and added up in pairs, fours and eights, all eight at a time, so
@@ -89,7 +92,7 @@ def leading_digits(word: int) -> tuple[int, int]:
 
 
 @compiled("u8(u1[::1],u8,u8,u1)")
-def end_of_cell(text: Bytes, i: int, stop: int, delimiter: int) -> int:
+def end_of_cell(text: Bytes, i: Word, stop: Word, delimiter: int) -> Word:
     """Where the cell that begins at i ends: the place of its delimiter or newline, or `stop`. O(its length)."""
     if i < stop and text[i] == QUOTE:
         i += ONE
@@ -105,7 +108,7 @@ def end_of_cell(text: Bytes, i: int, stop: int, delimiter: int) -> int:
 
 
 @compiled("Tuple((f8,u8))(u1[::1],u8)")
-def read_number(text: Bytes, i: int) -> tuple[float, int]:
+def read_number(text: Bytes, i: Word) -> tuple[float, Word]:
     """The number that is written at i, NaN if there is no plain one, and where it ends. O(its length)."""
     negative = text[i] == MINUS
     i += ONE if negative or text[i] == PLUS else np.uint64(0)
@@ -116,7 +119,7 @@ def read_number(text: Bytes, i: int) -> tuple[float, int]:
         mantissa = mantissa * TEN_TO[more] + rest
         digits += more
         i += more
-    places = np.uint64(0)
+    places: Word = np.uint64(0)
     if text[i] == POINT:
         i += ONE
         places, fraction = leading_digits(eight_bytes(text, i))
@@ -127,13 +130,13 @@ def read_number(text: Bytes, i: int) -> tuple[float, int]:
             i += ONE
             places += ONE
         digits += places
-    power = -np.int64(places)
+    power: Any = -np.int64(places)
     if (text[i] | np.uint8(32)) == 101 and digits:  # e or E
         at = i + ONE
         down = text[at] == MINUS
         if down or text[at] == PLUS:
             at += ONE
-        raised = np.int64(0)
+        raised: Any = np.int64(0)
         count, exponent = leading_digits(eight_bytes(text, at))
         if 0 < count < 6:
             raised = np.int64(exponent)
@@ -148,11 +151,11 @@ def read_number(text: Bytes, i: int) -> tuple[float, int]:
 @compiled("i8(u1[::1],u8,u8,u1,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
 def read_rows(
     text: Bytes,
-    start: int,
-    stop: int,
+    start: Word,
+    stop: Word,
     delimiter: int,
     kinds: Integers,
-    places: Integers,
+    places: NDArray[np.uint64],
     numbers: Matrix,
     labels: Vector,
     spans: Integers,
@@ -166,8 +169,8 @@ def read_rows(
     cells a ragged row has, and how many odd cells there are: (row, column, first byte, end), NaN in their place.
     """
     i = start
-    row = np.uint64(0)
-    strange = np.uint64(0)
+    row: Word = np.uint64(0)
+    strange: Word = np.uint64(0)
     outcome[1] = ENDED
     while row < starts.size and i < stop:
         if text[i] == NEWLINE or (text[i] == RETURN and text[i + ONE] == NEWLINE):  # an empty line is no row

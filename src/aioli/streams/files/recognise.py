@@ -1,0 +1,65 @@
+"""What a column is, told from its first values: a number, a date or a category; and what counts as missing."""
+
+import math
+import re
+from collections.abc import Iterable
+from datetime import UTC, datetime
+
+import numpy as np
+
+from aioli.numerics.compiling import Vector
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts
+
+__all__ = ["as_number", "days_since_1970", "is_missing", "kind_of", "parse_date"]
+
+MISSING = frozenset(["", "?", "-", "na", "n/a", "<na>", "nan", "null", "none", "nil"])
+DAY = re.compile(r"\d{4}([-/])\d{1,2}\1\d{1,2}(?:[T ].*)?")
+SECONDS_A_DAY = 86_400.0
+
+
+def is_missing(text: str | None) -> bool:
+    """Whether a cell says that there is no value, in one of the ways that people write it."""
+    return text is None or text.strip().lower() in MISSING
+
+
+def as_number(text: str) -> float | None:
+    """The number that the text writes, or None if it writes none."""
+    try:
+        return None if "_" in text else float(text)  # Python would read 1_000 as 1000; nobody means it in a file
+    except ValueError:
+        return None
+
+
+def kind_of(values: Iterable[str | None]) -> str:
+    """A column is of numbers if every value that is there is one; of dates likewise; otherwise of categories."""
+    present = [value for value in values if not is_missing(value)]
+    if all(as_number(str(value)) is not None for value in present):
+        return NUMBER
+    return DATE if all(parse_date(str(value)) is not None for value in present) else CATEGORY
+
+
+def parse_date(text: str) -> datetime | None:
+    """A day, with or without a time, as ISO 8601 writes it, slashes allowed; in UTC where no zone is given."""
+    text = text.strip()
+    if not DAY.fullmatch(text):
+        return None
+    day, mark, time = text.replace("/", "-").replace("T", " ").partition(" ")
+    try:
+        whole = "-".join(part.zfill(2) for part in day.split("-")) + mark + time.strip()
+        moment = datetime.fromisoformat(whole)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def days_since_1970(texts: Texts) -> tuple[Vector, int | None]:
+    """Each date in days, its time as a fraction of one, NaN where it is missing; and the first that is no date."""
+    days = np.full(len(texts), math.nan)
+    for t, text in enumerate(texts):
+        if text is None or is_missing(text):
+            continue
+        moment = parse_date(text)
+        if moment is None:
+            return days, t
+        days[t] = moment.timestamp() / SECONDS_A_DAY
+    return days, None

@@ -1,0 +1,97 @@
+"""Where bytes come from: a file or standard input, plain or compressed, read in pieces and never as a whole."""
+
+import gzip
+import importlib
+import io
+import os
+import sys
+import zlib
+from pathlib import Path
+from typing import Any, BinaryIO, Self, cast
+
+__all__ = ["STANDARD_INPUT", "Source"]
+
+STANDARD_INPUT = "-"
+GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes of what is compressed, whatever its name
+SKIPPED_AT_ONCE = 1 << 20
+
+
+class Source:
+    """The bytes of a file (or of standard input, `-`), unpacked where they are compressed with gzip or Zstandard."""
+
+    def __init__(self, name: str) -> None:
+        self.name = "standard input" if name == STANDARD_INPUT else name
+        self._raw, self.size = _opened(name)
+        start = self._raw.peek(4)[:4]
+        self.packing = "gzip" if start[:2] == GZIP else "Zstandard" if start == ZSTANDARD else None
+        self._stream = cast(Any, self._raw)
+        if self.packing == "gzip":
+            self._stream = gzip.GzipFile(fileobj=self._raw)
+        elif self.packing == "Zstandard":
+            self._stream = _unpacked_zstandard(self._raw, self.name)
+        self.position = 0
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, at most `size`; empty at the end."""
+        try:
+            read: bytes = self._stream.read(size)
+        except (EOFError, zlib.error, OSError) as error:
+            if self.packing is None:
+                raise
+            raise ValueError(
+                f"{self.name}: the {self.packing} data are broken or cut short after {self.position:,} bytes of text "
+                f"({error}); fetch or pack the file again (what came before was read)"
+            ) from error
+        self.position += len(read)
+        return read
+
+    def skip(self, count: int) -> None:
+        """Pass over the next bytes: at once in a plain file, by reading them elsewhere."""
+        if self.packing is None and self.size is not None:
+            self._raw.seek(count, os.SEEK_CUR)
+            self.position += count
+            return
+        while count:
+            passed = len(self.read(min(count, SKIPPED_AT_ONCE)))
+            if not passed:
+                raise ValueError(f"{self.name}: ends before the point to go on from; is it the same file?")
+            count -= passed
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the file has been read, from 0 to 1; None where its size is not known."""
+        return self._raw.tell() / self.size if self.size else None
+
+    def close(self) -> None:
+        """Let the file go."""
+        if self._raw is not sys.stdin.buffer:
+            self._raw.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _opened(name: str) -> tuple[io.BufferedReader, int | None]:
+    if name == STANDARD_INPUT:
+        return cast(io.BufferedReader, sys.stdin.buffer), None
+    path = Path(name)
+    if path.is_dir():
+        raise ValueError(f"{name}: is a folder; give a file, or a folder of files of one kind")
+    if not path.exists():
+        raise FileNotFoundError(f"{name}: there is no such file")
+    try:
+        raw = path.open("rb")
+    except OSError as error:
+        raise OSError(f"{name}: cannot be read ({error.strerror})") from error
+    return raw, path.stat().st_size if path.is_file() else None
+
+
+def _unpacked_zstandard(raw: BinaryIO, name: str) -> Any:
+    try:
+        arrow = importlib.import_module("pyarrow")
+    except ImportError:
+        raise ImportError(f"{name}: Zstandard needs pyarrow: pip install 'aioli-online[files]'") from None
+    return arrow.CompressedInputStream(arrow.PythonFile(raw, mode="r"), "zstd")
