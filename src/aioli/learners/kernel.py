@@ -213,10 +213,7 @@ class KernelAIOLI(ColumnLearner):
         return self
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file, whole or not at all; a learner loaded from it goes on the same.
-
-        A kernel that is a function is not written, since no code is: `load` must be given it again.
-        """
+        """Write the learner to a file, whole or not at all; `load` must be given a kernel that is a function again."""
         kernel = self._kernel
         parameters = asdict(self._game) | {
             "ridge": None if self.ridge is None else self._game.ridge,
@@ -226,13 +223,8 @@ class KernelAIOLI(ColumnLearner):
             "coef0": float(kernel.coef0),
             "budget": None if self.budget is None else int(self.budget),
         }
-        header = {
-            "learner": "KernelAIOLI",
-            "parameters": parameters,
-            "gamma": self.gamma_,
-            "features": self.n_features_,
-            "names": self._names,
-        }
+        header = {"learner": "KernelAIOLI", "parameters": parameters, "gamma": self.gamma_, "names": self._names}
+        header["features"] = self.n_features_
         write_file(path, header, {} if self._memory is None else self._memory.tensors())
 
     @classmethod

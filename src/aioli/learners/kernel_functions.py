@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from aioli.learners.parameters import require_positive
@@ -61,7 +62,8 @@ class Kernel:
     def matrix(self, X: Block, Y: Block) -> Matrix:
         """The kernel of each row of X with each row of Y, both of one kind. O(nnz) a row."""
         if not isinstance(self.kernel, str):
-            return _as_values(self.kernel(X.rows, Y.rows), len(X.squares), len(Y.squares))
+            shape = len(X.squares), len(Y.squares)
+            return _as_values(self.kernel(X.rows, Y.rows), shape) if all(shape) else np.empty(shape)
         gamma = 1.0 if self.gamma is None else float(self.gamma)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # an infinity is found by `gram`
             if self.kernel == "laplacian":
@@ -105,7 +107,7 @@ def gram(
             )
     named = isinstance(kernel.kernel, str)
     diagonal = kernel.diagonal(X) if named else np.diagonal(own).copy()
-    length, kept_length = np.sqrt(np.maximum(diagonal, 0.0)), np.sqrt(np.maximum(kept_diagonal, 0.0))
+    length, kept_length = np.sqrt(np.abs(diagonal)), np.sqrt(np.abs(kept_diagonal))
     size, kept_size = np.outer(length, length), np.outer(length, kept_length)
     asymmetric = (np.abs(own - own.T) > ROUNDING * size).any(axis=1)
     if not named and len(kept_diagonal):
@@ -125,17 +127,14 @@ def no_kernel(what: str) -> str:
     return f"the kernel is {what} on the rows so far: it is no inner product; use another (nothing was learned)"
 
 
-def _as_values(values: object, rows: int, columns: int) -> Matrix:
-    try:
-        matrix: Matrix = np.array(values, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise ValueError(f"the kernel gave no matrix of numbers ({error}); give k(X, Y) of two matrices") from None
-    if matrix.shape != (rows, columns):
+def _as_values(given: Any, shape: tuple[int, int]) -> Matrix:
+    values = np.array(given.toarray() if sparse.issparse(given) else given)
+    if values.shape != shape or values.dtype.kind not in "biuf":
         raise ValueError(
-            f"the kernel gave an array of shape {matrix.shape} for {rows} rows and {columns}; it must take two "
-            "matrices of rows and give a number for each pair"
+            f"the kernel gave {values.dtype} numbers of shape {values.shape} for {shape[0]} rows and {shape[1]}; it "
+            "must take two matrices of rows and give a real number for each pair (nothing was learned)"
         )
-    return matrix
+    return values.astype(np.float64)
 
 
 def _products(X: Table, Y: Table) -> Matrix:

@@ -14,7 +14,7 @@ from aioli.state.kept_rows import Block, KeptRows, Table, block_of
 
 __all__ = ["KernelMemory"]
 
-REACH = 4e9  # of k(x,x)/λ, times the weight: v is a difference of numbers of this size, and ε of them is 1e-6
+REACH = 4e9  # of k(x,x)/λ: v is a difference of numbers of this size, and ε of them is 1e-6
 
 
 class KernelMemory:
@@ -99,15 +99,15 @@ class KernelMemory:
         rows, kept = self.kept.in_kind(block), self.kept.block()
         K, own = gram(self.kernel, rows, kept, self.state.diagonal - self.one, start, where)
         K, own = K + self.one, own + self.one
-        load = np.sqrt(np.diagonal(own)) * np.maximum(weights, 1.0)
-        game = self.state.game
-        widest = min(game.widest_row, math.sqrt(REACH * game.ridge))
-        if (load > widest).any():
-            t = int(np.argmax(load > widest))
+        norms, game = np.sqrt(np.diagonal(own)), self.state.game
+        long = norms > math.sqrt(REACH * game.ridge)
+        heavy = norms * np.maximum(weights, 1.0) > game.widest_row
+        if (long | heavy).any():
+            t = int(np.argmax(long | heavy))
             raise ValueError(
-                f"{where(start + t)}: its length in the kernel's space, √k(x,x), times its weight is {load[t]:g}; "
-                f"beyond {widest:g} float64 cannot keep the state exact: scale columns or weights down, or raise the "
-                "ridge (nothing was learned)"
+                f"{where(start + t)}: of length √k(x,x) = {norms[t]:g} in the kernel's space, weight {weights[t]:g}, "
+                "beyond what float64 can keep exact; scale columns or weights down, or raise the ridge "
+                "(nothing was learned)"
             )
         played = self.state.play(K, own, y, weights, logits)
         if played < len(y):
