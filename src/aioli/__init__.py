@@ -29,6 +29,7 @@ _HOMES = {
     "OnlineToBatch": "aioli.learners.online_to_batch",
     "RandomFeatures": "aioli.learners.random_features",
     "SMP": "aioli.learners.smp",
+    "Wide": "aioli.learners.wide",
 }
 
 __all__ = [
@@ -48,6 +49,7 @@ __all__ = [
     "Nystrom",
     "OnlineToBatch",
     "RandomFeatures",
+    "Wide",
 ]
 
 if TYPE_CHECKING:
@@ -66,6 +68,7 @@ if TYPE_CHECKING:
     from aioli.learners.ons import ONS
     from aioli.learners.random_features import RandomFeatures
     from aioli.learners.smp import SMP
+    from aioli.learners.wide import Wide
     from aioli.state.certificate import Certificate
 
 

@@ -1,0 +1,280 @@
+"""Wide: the learner for rows of ten thousand to a million columns of which most are 0."""
+
+import math
+import os
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from scipy import sparse
+
+from aioli.learners.columns import ColumnLearner
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.state.certificate import Certificate
+from aioli.state.files import read_file, write_file
+from aioli.state.wide import WideState
+from aioli.state.wide_kernels import WideTally, length_of_entries
+from aioli.streams.rows import LABELS, as_logits, as_weights
+from aioli.streams.sparse_rows import Indices, SparseChunk, SparseRows
+from aioli.streams.word_views import VIEWS
+
+__all__ = ["MANY_COLUMNS", "SPARSE_COLUMNS", "Wide", "is_wide"]
+
+LONGEST = 1e150  # a row whose square is still finite
+HEAVIEST = 1e6  # a weight that costs no expert its digits
+RADIUS = 4.0  # of the certificate's ball
+MOST_BITS = 30
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64/φ: neighbouring columns go to distant buckets
+SPARSE_COLUMNS = 1000  # sparse rows of more columns than this are wide
+MANY_COLUMNS = 5000  # rows of more columns than this are wide, sparse or not
+
+
+class WideExpert(NamedTuple):
+    """A state of a diagonal and the mean row on a view of the row, with prior precision λ, that may forget."""
+
+    view: str
+    ridge: float
+    forgetting: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """What `weights_` calls it."""
+        fades = f", ρ = {self.forgetting:g}" if self.forgetting < 1.0 else ""
+        return f"{self.view}, λ = {self.ridge:g}{fades}"
+
+
+# A grid over what is sensible for words, clicks and categories, in steps of ten: a small λ where columns are many and
+# each says something, a larger one where they repeat each other. A budget keeps the first of them.
+EXPERTS = (
+    WideExpert("rarity", 0.01),
+    WideExpert("presence", 1.0),
+    WideExpert("amount", 0.1),
+    WideExpert("rarity", 0.1),
+    WideExpert("presence", 10.0),
+    WideExpert("rarity", 0.001),
+    WideExpert("presence", 1.0, forgetting=0.99),
+    WideExpert("amount", 0.01),
+    WideExpert("rarity", 1.0),
+    WideExpert("presence", 0.1),
+)
+
+
+class Wide(ColumnLearner):
+    r"""Online logistic regression for wide and sparse rows: words, clicks, one-hot categories. Nothing to tune.
+
+    AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`state.sketch`), and takes
+    each step to where it ends, so that correlated words cannot throw it. Ten of them, on three views of the row that do
+    not depend on the unit of a column (`streams.word_views`), play beside naive Bayes in the mixture of `Auto`:
+
+    $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln\frac{11}{0.4} + 1.11\ln\frac{n+9}{9} \quad \text{for every expert } i,$$
+
+    on any data. Time O(K nnz + K²) a row and memory O(K d), K = 10: 360 bytes for a column that was met, never d².
+
+    Parameters
+    ----------
+    hashing
+        None keeps every column apart, and all rows have one width. b puts the columns into 2^b buckets by a hash of
+        their number: rows may have any width, new columns need no `grow`, and memory stays below 360·2^b bytes.
+    experts
+        A budget: how many of the ten to play, the most useful first. None plays all. Time and memory go with it.
+
+    Notes
+    -----
+    Rows may be SciPy's sparse arrays, which are never made dense, or dense arrays. Multiplying a column by a positive
+    constant changes no prediction but by rounding. What is 0 is absent. `predict` may be called from several threads;
+    `learn` may not. What the certificate proves is said at `certificate`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from scipy import sparse
+    >>> from aioli import Wide
+    >>> rng = np.random.default_rng(0)
+    >>> words = np.minimum(rng.zipf(1.2, size=(3000, 40)), 50_000) - 1      # 40 of 50,000 words, some often
+    >>> X = sparse.csr_array((np.ones(words.size), words.ravel(), np.arange(3001) * 40), shape=(3000, 50_000))
+    >>> y = X @ rng.normal(size=50_000) + rng.logistic(size=3000) > 0
+    >>> learner = Wide()
+    >>> p = learner.learn_many(X, y)                # each row's probability before its label
+    >>> print(f"{-np.log(np.where(y, p, 1 - p)).mean():.2f} nats a row")
+    0.51 nats a row
+    >>> print(f"regret below {learner.certificate():.0f} nats against every model of norm 4")
+    regret below 126 nats against every model of norm 4
+    """
+
+    takes_sparse_rows = True  # a face may build CSR rows for it
+
+    def __init__(self, hashing: int | None = None, experts: int | None = None) -> None:
+        super().__init__()
+        if hashing is not None and not (type(hashing) is int and 1 <= hashing <= MOST_BITS):
+            raise ValueError(f"hashing is {hashing!r}; it must be a number of bits from 1 to {MOST_BITS}, or None")
+        if experts is not None and not (type(experts) is int and 1 <= experts <= len(EXPERTS)):
+            raise ValueError(
+                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all"
+            )
+        self.hashing = hashing
+        self.experts = experts
+        self._experts = EXPERTS[:experts]
+        self._state = WideState(
+            kinds=np.array([VIEWS.index(expert.view) for expert in self._experts], dtype=np.int64),
+            ridge=np.array([expert.ridge for expert in self._experts]),
+            forgetting=np.array([expert.forgetting for expert in self._experts]),
+        )
+
+    # ---- one row
+
+    def predict(self, x: object) -> float:
+        """The probability that the row's label is 1; changes nothing. O(K nnz)."""
+        return sigmoid(self.predict_logit(x))
+
+    def predict_logit(self, x: object) -> float:
+        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(K nnz)."""
+        entries = self._entries(x)
+        if entries is None:
+            return float(self._logits(self._rows(x, single=True))[0])
+        return self._state.predict(entries).item()
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from one row and its label; returns the probability announced before the label. O(K nnz).
+
+        `weight` and `logit` as in `AIOLI.learn`.
+        """
+        try:
+            label = LABELS.get(y)
+        except TypeError:  # not even hashable: the border says what is wrong
+            label = None
+        entries = self._entries(x) if weight == 1.0 and logit is None and label is not None else None
+        if entries is None:
+            return self._learn_one(x, y, weight, logit)
+        said = np.array([math.nan])
+        self._state.play(entries, np.array([label]), np.ones(1), said)
+        return sigmoid(said.item())
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False, radius: float = RADIUS) -> Certificate:
+        r"""Nats of regret, against every fixed linear model of rows of unit length, proven not to have been exceeded.
+
+        The models are $\theta_0 + \theta^\top x/\|x\|$ with ‖θ‖ ≤ `radius`, the intercept counted in. The loss is
+        convex, so $\sum g_t z_t + B\|\sum g_t\bar x_t\|$ bounds the regret of whatever was announced
+        (`state.wide_kernels`): weights, drift and late labels are covered, and so is every radius at once. It is the
+        run's own proof and no theorem: nothing is promised beforehand. `tight` has nothing to add here. O(d).
+        """
+        del tight
+        return self._state.certificate(radius)
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+        return int(self._state.tally[WideTally.ROUNDS])
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+        return float(self._state.tally[WideTally.LOSS])
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row, and with hashing, where a row may have any number."""
+        return self._state.width if self.hashing is None else None
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """How much of the mixture each expert holds now."""
+        names = [*(expert.name for expert in self._experts), "naive Bayes"]
+        return dict(zip(names, self._state.weights.tolist(), strict=True))
+
+    # ---- its life
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K) a column."""
+        names_after = self._names_after_growing(columns, names)
+        if self.n_features_ is not None:
+            self._state.make_room(self.n_features_ + columns)
+        self._names = names_after
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same.
+
+        Columns that have not been met take no room in it.
+        """
+        header = {
+            "learner": "Wide",
+            "parameters": {"hashing": self.hashing, "experts": self.experts},
+            "played": [expert.name for expert in self._experts],
+            "features": self._state.width,
+            "names": self._names,
+        }
+        write_file(path, header, self._state.arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
+        header, tensors = read_file(path, "Wide")
+        try:
+            learner = cls(**header["parameters"])
+            if header["played"] != [expert.name for expert in learner._experts]:
+                raise ValueError(f"its experts are {header['played']}, which this version does not play")
+            learner._state.holding(header["features"], tensors)
+            learner.feature_names_ = header["names"]
+        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+        return learner
+
+    def __repr__(self) -> str:
+        return f"Wide(hashing={self.hashing}, experts={self.experts}){self._told()}"
+
+    # ---- within
+
+    def _rows(self, X: object, single: bool = False) -> Any:  # sparse rows, where other learners have dense ones
+        names = self._names if self.hashing is None else None
+        rows = SparseRows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=names, single=single)
+        return rows if self.hashing is None else _hashed(rows, self.hashing)
+
+    def _entries(self, x: object) -> SparseChunk | None:
+        """A single row that is in canonical form already; None for any other, and with hashing."""
+        width = self.n_features_
+        if width is None:
+            return None
+        if type(x) is np.ndarray and x.shape == (width,) and x.dtype == np.float64:
+            columns: Indices = np.flatnonzero(x)
+            values: Vector = x[columns]
+        elif isinstance(x, (sparse.csr_array, sparse.csr_matrix)) and x.shape == (1, width):
+            columns, values = x.indices.astype(np.int64), x.data
+            if not (values.dtype == np.float64 and values.size == columns.size == x.indptr.item(-1)):
+                return None
+        else:
+            return None
+        values = np.ascontiguousarray(values)
+        norm = length_of_entries(columns, values, width)
+        return SparseChunk(np.array([0, columns.size]), columns, values, np.array([norm])) if norm <= LONGEST else None
+
+    def _logits(self, rows: Any) -> Vector:
+        if self._state.width is None:
+            return np.zeros(len(rows))
+        return np.concatenate([self._state.predict(chunk) for _, chunk in rows])
+
+    def _learn(self, rows: Any, labels: Vector, weights: object, logits: object) -> Vector:
+        stakes = as_weights(weights, rows, LONGEST, HEAVIEST)
+        announced = as_logits(logits, len(rows))
+        if self._state.width is None:
+            self._state.make_room(rows.width)
+        for start, chunk in rows:
+            part = slice(start, start + len(chunk.norms))
+            self._state.play(chunk, labels[part], stakes[part], announced[part])
+        return sigmoid_many(announced)
+
+
+def is_wide(X: object) -> bool:
+    """Whether rows are for `Wide`: so many columns that a d×d state is absurd, or sparse and a thousand of them."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return bool(shape) and shape[-1] > (SPARSE_COLUMNS if sparse.issparse(X) else MANY_COLUMNS)
+
+
+def _hashed(rows: SparseRows, bits: int) -> SparseRows:
+    """The rows with their columns in 2^bits buckets, by multiplicative hashing; what meets in one is added."""
+    matrix = rows.values
+    buckets = (matrix.indices.astype(np.uint64) * GOLDEN >> np.uint64(64 - bits)).astype(np.int64)
+    hashed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
+    return SparseRows(hashed, intercept=False, widest=math.inf, single=rows.single)
