@@ -3,6 +3,7 @@
 import argparse
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from aioli import __version__
 
@@ -18,12 +19,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         _run(given)
     except (ValueError, OSError, ImportError) as error:
-        print(f"aioli: {error}", file=sys.stderr)
+        print(_sentence(error), file=sys.stderr)
         return 1
-    except KeyboardInterrupt:
-        print("aioli: interrupted", file=sys.stderr)
+    except KeyboardInterrupt as error:
+        print(_sentence(error, "interrupted"), file=sys.stderr)
         return 130
     return 0
+
+
+def _sentence(error: BaseException, said: str | None = None) -> str:
+    """One line: what went wrong, and in brackets what was kept all the same."""
+    kept = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
+    return f"aioli: {said or error}{kept}".replace("\n", " ")
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -35,18 +42,63 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
     demo = commands.add_parser("demo", help="play a real stream row by row, and watch the loss and the certificate")
     demo.add_argument("--figure", metavar="FILE", help="also draw the run into this file (PNG, SVG or PDF)")
-    run = commands.add_parser("run", help="play a synthetic stream by name: predict, score, learn")
-    run.add_argument("source", metavar="synthetic:NAME", help="the stream; a wrong name lists them all")
-    run.add_argument("--rows", type=int, default=10_000, metavar="N", help="how many rows (default: 10000)")
-    run.add_argument("--seed", type=int, default=0, metavar="N", help="of the rows (default: 0)")
-    run.add_argument("--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, FTRL, Foster, …")
-    run.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    _add_run(commands)
     paper = commands.add_parser("paper", help="the paper's figures, table and theorems, measured again")
     paper.add_argument("--out", metavar="DIR", default="paper", help="where figures and numbers go (default: ./paper)")
     paper.add_argument("--fast", action="store_true", help="smaller and fewer runs: under a minute")
     paper.add_argument("--processes", type=int, metavar="N", help="runs side by side (default: one a core)")
     paper.add_argument("--only", metavar="NAME,…", help="some of the experiments, by name")
     return parser
+
+
+def _add_run(commands: Any) -> None:
+    run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
+    run.add_argument("source", metavar="FILE", help="a file, a folder, - for standard input, or synthetic:NAME")
+    _add_reading(run)
+    learning = run.add_argument_group("learning")
+    learning.add_argument("--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, 'AIOLI(radius=2)', …")
+    learning.add_argument("--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)")
+    learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
+    results = run.add_argument_group("results")
+    results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
+    results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
+    results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
+    results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+    keeping = run.add_argument_group("being killed, and going on")
+    keeping.add_argument("--checkpoint", metavar="DIR", help="keep the state of the run in this folder")
+    keeping.add_argument("--every", type=float, default=10.0, metavar="S", help="seconds between checkpoints (default: 10)")
+    keeping.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint, if it has one")
+
+
+def _add_reading(command: Any) -> None:
+    """How a file is read: the same for every command that reads one."""
+    reading = command.add_argument_group("reading")
+    reading.add_argument("--label", metavar="COLUMN", help="the label's column: its name, or number (1 first, -1 last)")
+    reading.add_argument("--positive", metavar="VALUE", help="which label is the positive class (default: 1, true, yes, …)")
+    for kind in ("number", "category", "date", "skip"):
+        text = "leave out these columns" if kind == "skip" else f"read these columns as {kind}s".replace("ys", "ies")
+        reading.add_argument(f"--{kind}", action="append", default=[], metavar="COLUMN", help=text)
+    reading.add_argument("--columns", type=int, default=256, metavar="N", help="of their own for categories (default: 256)")
+    reading.add_argument("--format", metavar="NAME", help="csv, tsv, parquet, arrow, jsonl, svmlight or vw")
+    reading.add_argument("--delimiter", metavar="C", help="between cells (default: the one that the first line shows)")
+    reading.add_argument("--no-header", action="store_true", help="the first row is no header; columns are 1, 2, 3, …")
+
+
+def _reading(given: argparse.Namespace) -> Any:
+    from aioli.streams.filestream import Reading
+
+    return Reading(
+        label=given.label,
+        positive=given.positive,
+        number=tuple(given.number),
+        category=tuple(given.category),
+        date=tuple(given.date),
+        skip=tuple(given.skip),
+        cap=given.columns,
+        format=given.format,
+        delimiter=given.delimiter,
+        header=not given.no_header,
+    )
 
 
 def _run(given: argparse.Namespace) -> None:
@@ -56,9 +108,11 @@ def _run(given: argparse.Namespace) -> None:
 
         run_demo(figure=given.figure)
     elif given.command == "run":
-        from aioli.run import run_stream
+        from aioli.commands.run import Options, run_stream
 
-        run_stream(given.source, given.rows, given.seed, given.learner, given.json)
+        asked = {name: getattr(given, name) for name in ("source", "learner", "rows", "seed", "predictions", "save", "report")}
+        kept = {name: getattr(given, name) for name in ("checkpoint", "resume", "every")}
+        run_stream(Options(**asked, **kept, reading=_reading(given), as_json=given.json))
     else:
         from aioli.paper import run_paper
 

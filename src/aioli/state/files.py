@@ -15,7 +15,7 @@ from safetensors.numpy import save_file
 from aioli import __version__
 from aioli.numerics.compiling import Vector
 
-__all__ = ["FORMAT", "read_file", "write_file"]
+__all__ = ["FORMAT", "read_any", "read_file", "write_file"]
 
 FORMAT = 1
 Header = dict[str, Any]
@@ -48,6 +48,14 @@ def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -
 
 def read_file(path: str | os.PathLike[str], learner: str) -> tuple[Header, Tensors]:
     """Read a file of such a learner that `write_file` wrote; anything else is a `ValueError` that says why."""
+    header, tensors = read_any(path)
+    if header.get("learner") != learner:
+        raise ValueError(f"{path}: holds a learner of type {header.get('learner')!r}, not {learner!r}")
+    return header, tensors
+
+
+def read_any(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
+    """Read a file that `write_file` wrote, of whatever learner."""
     if not Path(path).is_file():
         what = "is a folder" if Path(path).is_dir() else "there is no such file"
         raise FileNotFoundError(f"{path}: {what}; give a file that save() wrote")
@@ -73,8 +81,6 @@ def read_file(path: str | os.PathLike[str], learner: str) -> tuple[Header, Tenso
         )
     if metadata.get("sha256") != _digest(metadata["aioli"], tensors):
         raise ValueError(f"{path}: its contents do not match their checksum: the file is damaged; save the model again")
-    if header.get("learner") != learner:
-        raise ValueError(f"{path}: holds a learner of type {header.get('learner')!r}, not {learner!r}")
     for name, tensor in tensors.items():
         if tensor.dtype != np.float64 or not np.isfinite(tensor).all():
             raise ValueError(f"{path}: its array {name!r} is not of finite float64 numbers; save the model again")

@@ -1,0 +1,1 @@
+"""What the command does, one file a command; what they share is beside them."""

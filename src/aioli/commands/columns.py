@@ -1,0 +1,75 @@
+"""What is told of the columns of a stream: least, mean and greatest as it goes, kinds and what is missing at the end."""
+
+from typing import Any
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix
+from aioli.report.record import Column
+
+__all__ = ["Extremes", "described"]
+
+COUNT, SUM, LEAST, GREATEST = range(4)
+
+
+class Extremes:
+    """The least, the sum and the greatest of every feature so far. O(d) a row."""
+
+    def __init__(self) -> None:
+        self.table: Matrix = np.zeros((4, 0))
+
+    def update(self, X: Any) -> None:
+        """Take in some rows; new features have been 0 so far, which counts."""
+        if not isinstance(X, np.ndarray):
+            return  # of a sparse row, what is 0 is not there to be told
+        more = X.shape[1] - self.table.shape[1]
+        if more:
+            fresh = np.zeros((4, more))
+            if not self.table.shape[1]:
+                fresh[LEAST], fresh[GREATEST] = np.inf, -np.inf
+            self.table = np.hstack([self.table, fresh])
+        self.table[COUNT] += len(X)
+        self.table[SUM] += X.sum(axis=0)
+        self.table[LEAST] = np.minimum(self.table[LEAST], X.min(axis=0))
+        self.table[GREATEST] = np.maximum(self.table[GREATEST], X.max(axis=0))
+
+    def of(self, place: int) -> tuple[float, float, float] | None:
+        """Least, mean and greatest of a feature."""
+        if place >= self.table.shape[1] or not self.table[COUNT, place]:
+            return None
+        count, total, least, greatest = self.table[:, place].tolist()
+        return least, total / count, greatest
+
+
+def described(stream: Any, rows: int, extremes: Extremes | None) -> list[Column]:
+    """The columns of the stream, as a report shows them."""
+    encoder = getattr(stream, "encoder", None)
+    if stream.sparse:
+        note = _shared(encoder.shared)
+        return [Column("features by name", "sparse", categories=len(stream.features), note=note)]
+    missing = getattr(encoder, "missing", {})
+    categories = getattr(encoder, "categories", {})
+    places = {name: place for place, name in enumerate(stream.features)}
+    columns = []
+    for name, kind in stream.kinds.items():
+        if name == stream.label:
+            continue
+        ends = extremes.of(places[name]) if extremes is not None and name in places and kind == "number" else None
+        least, mean, greatest = ends or (None, None, None)
+        columns.append(
+            Column(
+                name,
+                kind,
+                missing=missing.get(name, 0) / rows,
+                categories=categories.get(name),
+                note=_shared(encoder.shared) if kind == "category" and encoder.shared else "",
+                least=least,
+                mean=mean,
+                greatest=greatest,
+            )
+        )
+    return columns
+
+
+def _shared(values: int) -> str:
+    return f"rare ones share buckets by their hash ({values:,} values of all columns)" if values else ""

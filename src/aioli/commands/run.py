@@ -1,0 +1,167 @@
+"""`aioli run`: predict, score, learn, row by row; a table or a moving line on the way, and a summary at the end."""
+
+import json
+import sys
+import time
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from aioli.commands.checkpoints import Checkpoints
+from aioli.commands.choosing import learner_by_name
+from aioli.commands.display import Display
+from aioli.commands.models import save_model, why_not_saved
+from aioli.commands.playing import Playing
+from aioli.commands.predictions import Spool, check_ending
+from aioli.commands.synthetic import SCHEME, SyntheticStream
+from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.files.sources import STANDARD_INPUT
+
+__all__ = ["Options", "run_stream"]
+
+UNLIMITED = ("Auto", "Wide")  # learners that take as many sparse features as come
+
+
+@dataclass(frozen=True)
+class Options:
+    """What `aioli run` was asked for.
+
+    Attributes
+    ----------
+    source
+        A file, a folder, `-` for standard input, or `synthetic:NAME`.
+    rows, seed
+        Of a synthetic stream.
+    predictions, save, report
+        Files to write.
+    checkpoint, resume, every
+        A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
+    """
+
+    source: str
+    reading: Reading = field(default_factory=Reading)
+    learner: str = "Auto"
+    rows: int = 10_000
+    seed: int = 0
+    predictions: str | None = None
+    save: str | None = None
+    report: str | None = None
+    checkpoint: str | None = None
+    resume: bool = False
+    every: float = 10.0
+    as_json: bool = False
+
+    def stream(self, state: dict[str, Any] | None = None) -> Any:
+        """The stream, from its beginning or from a state."""
+        if self.source.startswith(SCHEME):
+            return SyntheticStream(self.source, self.rows, self.seed, state)
+        return FileStream(self.source, self.reading, state)
+
+    def fingerprint(self) -> dict[str, Any]:
+        """What must be the same for a run to go on."""
+        told = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
+        return json.loads(json.dumps({**told, **asdict(self.reading)}, default=list)) | {
+            "predictions": self.predictions is not None,
+            "report": self.report is not None,
+        }
+
+
+def run_stream(options: Options) -> None:
+    """Play the stream to its end, and write all that was asked for."""
+    if options.resume and options.checkpoint is None:
+        raise ValueError("--resume needs --checkpoint DIR: the folder that the run was kept in")
+    for path in (options.save, options.report):
+        if path is not None and not Path(path).absolute().parent.is_dir():
+            raise FileNotFoundError(f"{path}: there is no folder {Path(path).absolute().parent}")
+    if options.predictions is not None:
+        check_ending(options.predictions)
+    kept = None
+    if options.checkpoint is not None:
+        kept = Checkpoints(options.checkpoint, options.fingerprint(), options.resume)
+    stream = options.stream(None if kept is None else kept.stream)
+    learner = _learner(options, stream) if kept is None or kept.found is None else kept.learner()
+    stream.learner = learner
+    if options.source != STANDARD_INPUT and not options.source.startswith(SCHEME) and stream.label is None:
+        raise ValueError(f"{options.source}: say which column is the label (--label NAME, or --label -1 for the last)")
+    with _spool(options, kept) as spool:
+        playing = Playing(stream, learner, spool, watched=options.report is not None)
+        if kept is not None:
+            kept.restore(playing)
+        _play(options, playing, kept)
+        if kept is not None:
+            kept.remove()
+
+
+def _play(options: Options, playing: Playing, kept: Checkpoints | None) -> None:
+    display = Display(None if options.as_json else sys.stdout)
+    display.start(playing)
+    begun = playing.rows
+    try:
+        written = time.perf_counter()
+        for _ in playing.tables():
+            display.show(playing)
+            if kept is not None and time.perf_counter() - written >= options.every:
+                kept.keep(playing)
+                written = time.perf_counter()
+        playing.settle()
+        seconds = display.seconds
+        display.end(playing)
+    except BaseException as error:
+        display.wipe()
+        _leave(options, playing, kept, error)
+        raise
+    finally:
+        playing.close()
+    from aioli.commands.summary import finish
+
+    if not playing.rows:
+        raise ValueError(f"{options.source}: has a header but no row; there is nothing to learn from")
+    finish(options, playing, seconds, (playing.rows - begun) / max(seconds, 1e-9))
+
+
+def _leave(options: Options, playing: Playing, kept: Checkpoints | None, error: BaseException) -> None:
+    """Something went wrong, or the user has had enough: keep what was learned, where that was asked for."""
+    playing.settle()
+    said = [f"{playing.rows:,} rows were learned"]
+    if kept is not None:
+        kept.keep(playing)
+        said.append(f"go on from them with --checkpoint {options.checkpoint} --resume")
+    if options.save is not None and playing.rows:
+        save_model(options.save, playing.learner, playing.stream.state())
+        said.append(f"the model is in {options.save}")
+    if playing.rows or kept is not None:
+        error.add_note("; ".join(said))
+
+
+def _learner(options: Options, stream: Any) -> Any:
+    """The learner at its defaults; its radius is the synthetic stream's, where both have one."""
+    law = getattr(stream, "law", None)
+    usual = {} if law is None or law.radius is None else {"radius": law.radius}
+    learner = learner_by_name(options.learner, **usual)
+    reason = why_not_saved(learner)
+    if reason is not None and (options.save or options.checkpoint):
+        raise ValueError(reason)
+    return learner
+
+
+def _spool(options: Options, kept: Checkpoints | None) -> Any:
+    if options.predictions is None:
+        return nullcontext()
+    if kept is not None:
+        return kept.spool()
+    path = Path(options.predictions).absolute()
+    return _Passing(Spool(path.with_name(f".{path.name}.part")))
+
+
+class _Passing:
+    """A spool that is of no use when the run is over, however it ends."""
+
+    def __init__(self, spool: Spool) -> None:
+        self._spool = spool
+
+    def __enter__(self) -> Spool:
+        return self._spool
+
+    def __exit__(self, *_: object) -> None:
+        self._spool.close(remove=True)

@@ -1,0 +1,136 @@
+"""The end of a run: its files are written, its regret is found, its summary is printed."""
+
+import json
+import math
+import sys
+from typing import Any
+
+from aioli import __version__
+from aioli.commands.columns import described
+from aioli.commands.display import told
+from aioli.commands.models import save_model
+from aioli.commands.playing import Playing
+from aioli.commands.predictions import write_predictions
+from aioli.commands.synthetic import SCHEME
+from aioli.streams.files.sources import STANDARD_INPUT
+
+__all__ = ["finish"]
+
+WEIGHTS = 30  # of the largest, on the page
+
+
+def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
+    """Write what was asked for, then print the summary."""
+    stream = playing.stream
+    labels = stream.labels
+    names = (str(labels.negative if labels.negative is not None else "0"), str(labels.positive or "1"))
+    if options.predictions is not None:
+        assert playing.spool is not None
+        write_predictions(options.predictions, playing.spool, names)
+    if options.save is not None:
+        save_model(options.save, playing.learner, stream.state())
+    if options.source != STANDARD_INPUT and not stream.sparse and not getattr(stream, "hostile", False):
+        from aioli.commands.hindsight import AFFORDABLE, with_regret
+
+        width = len(stream.features)
+        if playing.rows * width <= AFFORDABLE:
+            again = options.stream()
+            playing.history = with_regret(playing.history, map(again.encode, again.tables()), playing.learner, width)
+    summary = summarised(playing, names, seconds, pace)
+    if options.report is not None:
+        _report(options, playing, names, summary)
+    if options.as_json:
+        print(json.dumps({name: _finite(value) for name, value in summary.items()}, ensure_ascii=False))
+    else:
+        print("\n" + told(summary))
+    if 0 in labels.counts:
+        only = names[1] if labels.counts[1] else names[0]
+        raise ValueError(
+            f"{options.source}: every one of the {playing.rows:,} rows has the label {only!r}; with one class there is "
+            "nothing to tell apart"
+        )
+
+
+def summarised(playing: Playing, names: tuple[str, str], seconds: float, pace: float) -> dict[str, Any]:
+    """The figures of a run, in the order in which they are read."""
+    board, learner, last = playing.board, playing.learner, playing.history[-1]
+    certificate = learner.certificate() if callable(getattr(learner, "certificate", None)) else None
+    encoder = getattr(playing.stream, "encoder", None)
+    return {
+        "rows": playing.rows,
+        "log_loss": board.log_loss,
+        "base_rate": board.base_rate,
+        "brier": board.brier,
+        "accuracy": board.accuracy,
+        "auc": board.auc,
+        "auc_error": board.auc_error,
+        "ece": board.ece,
+        "certificate": None if certificate is None else float(certificate),
+        "certificate_against": None if certificate is None else _ball(certificate),
+        "regret": last.regret,
+        "features": len(playing.stream.features),
+        "shared": getattr(encoder, "shared", 0),
+        "positive": names[1],
+        "negative": names[0],
+        "learner": repr(learner).partition("  #")[0],
+        "seconds": seconds,
+        "rows_per_second": pace,
+        "peak_memory_mib": _peak_memory(),
+    }
+
+
+def _ball(certificate: Any) -> str:
+    whose = f" of {certificate.against}" if certificate.against else ""
+    return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"
+
+
+def _report(options: Any, playing: Playing, names: tuple[str, str], summary: dict[str, Any]) -> None:
+    from aioli.learners.effects import effects, unit_of
+    from aioli.report.page import write_page
+    from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
+
+    board = playing.board
+    scores = {name: _finite(summary[name]) for name in Summary.__dataclass_fields__}
+    notes = []
+    if summary["certificate"] is not None:
+        notes.append(f"The certificate holds against {summary['certificate_against']}.")
+    if summary["regret"] is None:
+        notes.append("The regret in hindsight was not computed: the stream is too long, too wide, or cannot be read twice.")
+    if summary["shared"]:
+        notes.append(f"{summary['shared']:,} values of rare categories share hashed buckets.")
+    weights = [Weight(e.name, e.weight, e.uncertainty) for e in effects(playing.learner)[:WEIGHTS]]
+    if weights:
+        notes.append(f"A weight is what {unit_of(playing.learner)} adds to the log-odds.")
+    title = options.source.rpartition("/")[2] or options.source
+    record = Record(
+        title="standard input" if options.source == STANDARD_INPUT else title.removeprefix(SCHEME),
+        learner=repr(playing.learner),
+        summary=Summary(**scores),
+        version=__version__,
+        seconds=summary["seconds"],
+        rows_per_second=summary["rows_per_second"],
+        positive=names[1],
+        negative=names[0],
+        history=tuple(playing.history),
+        reliability=tuple(board.reliability()),
+        histogram=Histogram(*(tuple(int(n) for n in side) for side in board.cells.tolist())),
+        thresholds=tuple(Threshold(*point) for point in board.thresholds()),
+        weights=tuple(weights),
+        columns=tuple(described(playing.stream, playing.rows, playing.extremes)),
+        notes=tuple(notes),
+    )
+    write_page(options.report, record)
+
+
+def _finite(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def _peak_memory() -> float | None:
+    """The most memory that this process has held, in MiB; None where the system does not tell."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        return None
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(most / (1024 * 1024 if sys.platform == "darwin" else 1024), 1)

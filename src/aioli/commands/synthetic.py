@@ -1,0 +1,77 @@
+"""A law or an adversary by its name, `synthetic:logistic`, as a stream like any file."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aioli.streams.filestream import Batch
+from aioli.streams.labels import Labels
+from aioli.streams.laws import Stream
+from aioli.streams.synthetic import STREAMS, named
+
+__all__ = ["SCHEME", "SyntheticStream"]
+
+SCHEME = "synthetic:"
+ADVERSARY = "adversary"
+
+
+class SyntheticStream:
+    """So many rows of a law; of the adversary, each label is the one to which the learner gave less."""
+
+    sparse = False
+    label = "label"
+
+    def __init__(self, source: str, rows: int, seed: int, state: dict[str, Any] | None = None) -> None:
+        self.name = source
+        self.law = _law(source)
+        self.rows = rows
+        self.seed = seed
+        self.learner: Any = None  # the adversary's victim
+        self.features = [f"x{i + 1}" for i in range(self.law.width)]
+        self.kinds = dict.fromkeys(self.features, "number")
+        self.labels = Labels("1") if state is None else Labels.restored(state["labels"])
+        self._played = 0 if state is None else int(state["position"])
+        self.hostile = source == SCHEME + ADVERSARY
+        if rows < 1:
+            raise ValueError(f"{rows} rows were asked for; ask for at least one")
+
+    @property
+    def fraction(self) -> float:
+        """How much of it has been played."""
+        return self._played / self.rows
+
+    def tables(self) -> Iterator[Any]:
+        """Blocks of rows and labels, from where it was left."""
+        skipped = self._played
+        for X, y in self.law.blocks(self.rows, self.seed):
+            if skipped >= len(y):
+                skipped -= len(y)
+                continue
+            X, y, skipped = X[skipped:], y[skipped:], 0
+            pieces = range(len(y)) if self.hostile else [slice(None)]
+            for piece in pieces:
+                yield (X[piece : piece + 1], None) if isinstance(piece, int) else (X[piece], y[piece])
+
+    def encode(self, table: Any) -> Batch:
+        """The rows as they are. The adversary asks the learner, which has learned all rows before."""
+        X, y = table
+        if y is None:
+            y = np.array([float(self.learner.predict(X[0]) < 0.5)])
+        self._played += len(y)
+        return Batch(X, self.labels.encode(y, lambda t: f"{self.name}, row {self._played - len(y) + t + 1}"), None, None)
+
+    def state(self) -> dict[str, Any]:
+        """All that is needed to go on."""
+        return {"position": self._played, "labels": self.labels.state()}
+
+
+def _law(source: str) -> Stream:
+    name = source.removeprefix(SCHEME)
+    if name == ADVERSARY:
+        formula = "rows of the logistic stream; each label is the one to which the learner gave less"
+        return replace(named("logistic"), name=ADVERSARY, formula=formula)
+    if name not in STREAMS:
+        raise ValueError(f"{source}: give {SCHEME}NAME, where NAME is one of {', '.join([*STREAMS, ADVERSARY])}")
+    return named(name)
