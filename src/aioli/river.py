@@ -2,11 +2,13 @@
 
 import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from itertools import repeat
 from numbers import Real
 from operator import itemgetter
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from aioli.faces import fresh_copy, learn_rows
 from aioli.learners.aioli import AIOLI
@@ -22,6 +24,8 @@ except ImportError as missing:
 
 __all__ = ["AIOLIClassifier"]
 
+LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled when keys have filled them
+
 Columns = dict[Hashable, int]
 Sides = dict[Hashable, int]
 
@@ -31,7 +35,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     A key's column is made when the key is first learned from, exactly as if it had been there, and 0, from the first
     row. A key that is absent is 0, and so is one that has not been learned from yet. `learn_many` is `learn_one` row by
-    row: the same game. O(d²) a row, and as much for a new column.
+    row: the same game. O(d²) a row, and as much for a new column; O(nnz) for both with `Wide`, which takes sparse rows.
 
     Parameters
     ----------
@@ -59,6 +63,7 @@ class AIOLIClassifier(MiniBatchClassifier):
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
         self._learner = fresh_copy(learner)
+        self._sparse = bool(getattr(self._learner, "takes_sparse_rows", False))
         self._columns: Columns = {}
         self._sides: Sides = {}
         self._labels = _names_of_sides({})
@@ -118,8 +123,10 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     # ---- within
 
-    def _row(self, x: Mapping[Any, Any]) -> Vector:
+    def _row(self, x: Mapping[Any, Any]) -> Any:
         """The row in the order of the columns, without the keys that have none."""
+        if self._sparse:
+            return self._as_sparse(_numbers(x)[None, :], tuple(x))
         makes_up = hasattr(type(x), "__missing__")  # a defaultdict would invent a value, and keep it
         if self._pick is not None and len(x) == len(self._columns) and not makes_up:
             try:  # the same keys as ever, in whatever order: no dictionary is searched from Python
@@ -133,11 +140,16 @@ class AIOLIClassifier(MiniBatchClassifier):
     def _predict(self, frame: nw.DataFrame[Any]) -> Vector:
         if not len(frame):
             return np.empty(0)
-        p: Vector = self._learner.predict_many(_spread(_matrix(frame), tuple(frame.columns), self._columns))
+        values, keys = _matrix(frame), tuple(frame.columns)
+        rows = self._as_sparse(values, keys) if self._sparse else _spread(values, keys, self._columns)
+        p: Vector = self._learner.predict_many(rows)
         return p
 
     def _learn(self, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object) -> None:
         """Everything that may be refused happens to copies, or before anything is kept."""
+        if self._sparse:
+            self._learn_sparse(keys, values, labels, weights)
+            return
         new = [key for key in keys if key not in self._columns]
         columns = self._columns | {key: j for j, key in enumerate(_in_order(new), len(self._columns))}
         sides = _with_labels(self._sides, labels)
@@ -146,6 +158,37 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._learner, self._columns, self._sides = learner, columns, sides
         self._labels = _names_of_sides(sides)
         self._pick = itemgetter(*columns) if len(columns) > 1 else None
+
+    def _learn_sparse(self, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object) -> None:
+        """The same without a copy of anything that is as long as the columns are many, but when their room doubles."""
+        new = _in_order([key for key in keys if key not in self._columns])
+        columns = {key: j for j, key in enumerate(new, len(self._columns))}
+        rows = self._as_sparse(values, keys, columns)
+        sides = _with_labels(self._sides, labels)
+        learner, room = self._learner, rows.shape[1]
+        if learner.n_features_ is not None and learner.n_features_ < room:
+            learner = copy.deepcopy(learner).grow(room - learner.n_features_)
+        if len(labels) == 1 and weights is None:
+            learner.learn(rows, sides[labels[0]])  # without the overhead of many
+        else:
+            learn_rows(learner, rows, [sides[y] for y in labels], weights)
+        self._columns.update(columns)
+        self._learner, self._sides, self._labels = learner, sides, _names_of_sides(sides)
+
+    def _as_sparse(self, values: Vector, keys: Sequence[Hashable], new: Columns | None = None) -> Any:
+        """CSR rows with room for keys to come, without the keys that have no column. O(nnz)."""
+        if not np.isfinite(values).all():
+            row, place = np.argwhere(~np.isfinite(values))[0]
+            raise ValueError(f"{keys[place]!r} is {values[row, place]}; drop it or fill it first (nothing was learned)")
+        places = np.fromiter(map(self._columns.get, keys, repeat(-1)), np.int64, len(keys))
+        if new:
+            places[places < 0] = [new[key] for key in keys if key in new]
+        order = np.argsort(places)[np.count_nonzero(places < 0) :]
+        data = values[:, order].astype(np.float64, copy=False).ravel()
+        count = len(values)
+        room = max(self._learner.n_features_ or LEAST_ROOM, 1 << (len(self._columns) + len(new or ())).bit_length())
+        ends = np.arange(count + 1) * order.size
+        return csr_array((data, np.tile(places[order], count), ends), shape=(count, room))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
