@@ -102,6 +102,17 @@ def test_with_the_linear_kernel_it_is_aioli(
     assert_allclose(kernel.certificate(tight=True), finite.certificate(tight=True), rtol=loose, atol=loose)
 
 
+def test_rows_as_long_as_they_may_be_keep_six_digits_and_longer_ones_are_refused() -> None:
+    X, y = stream(n=300, d=3)
+    X *= math.sqrt(4e9 / 16.0) / np.linalg.norm(X, axis=1).max()  # k(x,x)/λ = 4e9 for the longest
+    kernel, finite = KernelAIOLI("linear", intercept=False), AIOLI(intercept=False)
+    assert_allclose(kernel.learn_many(0.999 * X, y), finite.learn_many(0.999 * X, y), atol=1e-6)
+    assert_allclose(kernel.predict_logit_many(X), finite.predict_logit_many(X), atol=1e-4)  # 1e-6 a row, over 300 rows
+    with pytest.raises(ValueError, match=r"of length √k\(x,x\) = 15827.2 in the kernel's space.*nothing was learned"):
+        kernel.learn_many(1.001 * X, y)
+    assert kernel.rounds == 300
+
+
 def test_late_labels_are_learned_where_they_were_announced() -> None:
     X, y = stream()
     delay, kernel, finite = 9, KernelAIOLI("linear"), AIOLI()

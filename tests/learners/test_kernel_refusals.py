@@ -3,6 +3,7 @@
 import copy
 import math
 import re
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -185,6 +186,31 @@ def test_an_exception_of_the_kernel_itself_leaves_no_trace() -> None:
         learner.learn_many(X, make_labels(X, 7))
     failing["now"] = False
     assert_untouched(learner, twin)
+
+
+@pytest.mark.parametrize("as_csr", [False, True])
+def test_a_kernel_cannot_write_into_the_rows_that_are_kept(as_csr: bool) -> None:
+    def careless(X: Any, Y: Any) -> Any:
+        if isinstance(Y, np.ndarray):
+            Y[:] = 0.0
+        else:
+            Y.data[:] = 0.0
+        return X @ Y.T
+
+    def careful(X: Any, Y: Any) -> Any:
+        return X @ Y.T
+
+    choice = {"kernel": careful}
+    learner = KernelAIOLI(lambda X, Y: choice["kernel"](X, Y))
+    X = make_rows("random", 20, 3, 1)
+    table = sparse.csr_array(X) if as_csr else X
+    learner.learn_many(table, make_labels(X, 1))
+    expected = learner.predict_many(table)
+    choice["kernel"] = careless
+    with nullcontext() if as_csr else pytest.raises(ValueError, match="read-only"):  # sparse rows are copies
+        learner.predict_many(table)
+    choice["kernel"] = careful
+    assert_array_equal(learner.predict_many(table), expected)
 
 
 def test_sparse_rows_that_were_refused_do_not_make_the_store_sparse() -> None:

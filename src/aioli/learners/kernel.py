@@ -44,7 +44,8 @@ class KernelAIOLI(ColumnLearner):
       \qquad u_s = z_s + \frac{y_s - p_s}{h_s}$$
 
     by a Cholesky factor that grows: O(t²) a row, and 4t² bytes in all. It is exact: with the linear kernel it is AIOLI.
-    For every function f of norm ‖f‖ ≤ B in the kernel's space, on any stream, with $R^2$ the largest k(x,x):
+    For every function f of norm ‖f‖ ≤ B in the kernel's space, on any stream, with $R^2$ the largest k(x,x), the
+    intercept's 1 counted in, and c ≥ ½:
 
     $$\sum_t \ell_t - \sum_t \ell_t(f) \le \lambda\|f\|^2 + c(1+BR)\log\det(I + D^{-1}K)$$
 
@@ -63,7 +64,7 @@ class KernelAIOLI(ColumnLearner):
     intercept
         Whether 1 is added to the kernel: a constant, and a coordinate of f like any other.
     budget
-        The most rows it may keep, since memory grows with their square; None is no limit.
+        The most rows it may keep, since memory grows with their square (10,000 rows are 400 MB); None is no limit.
 
     Attributes
     ----------

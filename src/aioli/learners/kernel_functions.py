@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.spatial.distance import cdist
 
 from aioli.learners.parameters import require_positive
@@ -63,7 +62,7 @@ class Kernel:
         """The kernel of each row of X with each row of Y, both of one kind. O(nnz) a row."""
         if not isinstance(self.kernel, str):
             shape = len(X.squares), len(Y.squares)
-            return _as_values(self.kernel(X.rows, Y.rows), shape) if all(shape) else np.empty(shape)
+            return _as_values(self.kernel(_locked(X), _locked(Y)), shape) if all(shape) else np.empty(shape)
         gamma = 1.0 if self.gamma is None else float(self.gamma)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # an infinity is found by `gram`
             if self.kernel == "laplacian":
@@ -127,8 +126,17 @@ def no_kernel(what: str) -> str:
     return f"the kernel is {what} on the rows so far: it is no inner product; use another (nothing was learned)"
 
 
+def _locked(block: Block) -> Table:
+    """The rows, which a function of the user's may read and not write."""
+    if is_sparse(block.rows):
+        return block.rows.copy()
+    rows = block.rows.view()
+    rows.flags.writeable = False
+    return rows
+
+
 def _as_values(given: Any, shape: tuple[int, int]) -> Matrix:
-    values = np.array(given.toarray() if sparse.issparse(given) else given)
+    values = np.array(given.toarray() if hasattr(given, "toarray") else given)
     if values.shape != shape or values.dtype.kind not in "biuf":
         raise ValueError(
             f"the kernel gave {values.dtype} numbers of shape {values.shape} for {shape[0]} rows and {shape[1]}; it "
