@@ -184,6 +184,11 @@ class Wide(ColumnLearner):
         names = [*(expert.name for expert in self._experts), "naive Bayes"]
         return dict(zip(names, self._state.weights.tolist(), strict=True))
 
+    @property
+    def memory_(self) -> int:
+        """Bytes of all that it keeps; of columns that were never met, most systems give none."""
+        return self._state.bytes
+
     # ---- its life
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:

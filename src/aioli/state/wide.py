@@ -35,6 +35,11 @@ class WideState:
         """How much of the mixture each expert holds."""
         return unpack(self.board, self.kinds.size + 1)[1]
 
+    @property
+    def bytes(self) -> int:
+        """The size of all of it."""
+        return self.hall.nbytes + self.totals.nbytes + self.board.nbytes + self.tally.nbytes
+
     def make_room(self, width: int) -> None:
         """Have this many columns. Room is doubled, so that growing column by column costs O(K) a column."""
         if width > len(self.hall):
