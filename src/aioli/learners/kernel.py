@@ -164,7 +164,8 @@ class KernelAIOLI(ColumnLearner):
     def effective_dimension_(self) -> float:
         r"""$\mathrm{Tr}\,K(K+D)^{-1}$: how many directions of the kernel's space it has learned so far.
 
-        O(t²) for each row since it was last asked for, and nothing for whoever does not ask.
+        O(t²) for each row since it was last asked for (with forgetting, and a kernel of all rows), and nothing for
+        whoever does not ask.
         """
         if self._memory is None:
             return 0.0
@@ -199,14 +200,15 @@ class KernelAIOLI(ColumnLearner):
     @property
     def gamma_(self) -> float | None:
         """γ as it is used; None until the first row says how many columns there are."""
-        return self._kernel.gamma if self._memory is None else self._memory.kernel.gamma
+        gamma = self._kernel.gamma if self._memory is None else self._memory.kernel.gamma
+        return None if gamma is None else float(gamma)
 
     # ---- its life
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row; γ stays. O(td)."""
         names_after = self._names_after_growing(columns, names)
-        if not isinstance(self.kernel, str):
+        if not isinstance(self._kernel.kernel, str):
             raise ValueError("a kernel of one's own may not take columns of zeros for nothing; only named ones grow")
         if self._memory is not None:
             self._memory = self._memory.widened(columns)
@@ -224,8 +226,8 @@ class KernelAIOLI(ColumnLearner):
             "coef0": float(kernel.coef0),
             "budget": None if self.budget is None else int(self.budget),
         }
-        header = {"learner": "KernelAIOLI", "parameters": parameters, "gamma": self.gamma_, "names": self._names}
-        header["features"] = self.n_features_
+        known = {"gamma": self.gamma_, "names": self._names, "features": self.n_features_}
+        header = {"learner": "KernelAIOLI", "parameters": parameters, **known}
         write_file(path, header, {} if self._memory is None else self._memory.tensors())
 
     @classmethod
@@ -241,9 +243,8 @@ class KernelAIOLI(ColumnLearner):
         try:
             learner = cls(**{**parameters, "kernel": name or kernel})
             if header["features"] is not None:
-                used = replace(learner._kernel, gamma=header["gamma"])
-                width = int(header["features"])
-                learner._memory = KernelMemory.from_tensors(used, width, learner._game, tensors)
+                known = replace(learner._kernel, gamma=header["gamma"]), int(header["features"])
+                learner._memory = KernelMemory.from_tensors(*known, learner._game, tensors)
             learner.feature_names_ = header["names"]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
@@ -276,10 +277,8 @@ class KernelAIOLI(ColumnLearner):
                 "grows with their square. Raise the budget, or use Nystrom or RandomFeatures, whose memory stays "
                 "(nothing was learned)"
             )
-        if self._memory is None:
-            memory = KernelMemory.empty(self._kernel, rows.width, self._game)
-        else:
-            memory = self._memory.draft()
+        known = self._memory or KernelMemory.empty(self._kernel, rows.width, self._game)
+        memory = known.draft()  # dropped where a row is refused
         with one_blas_thread() if len(rows) > 1 else nullcontext():
             for start, X in _tables(rows):
                 part = slice(start, start + X.shape[0])
