@@ -3,6 +3,9 @@ r"""Named columns to rows of numbers: one-hot categories that grow, dates, missi
 A feature's place is settled when it first comes, behind all others, so that a learner may grow exactly. Columns of
 numbers come first, in their order. What is missing is told by a feature of its own, and filled with the mean of the
 column's values so far, which says nothing.
+
+A column that comes late, as a key of JSON lines may, was 0 in all rows before, for growth to be exact: so it stays 0
+where it is missing, and a feature of its own tells where it is there.
 """
 
 import zlib
@@ -12,7 +15,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.files.recognise import days_since_1970
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Table, Texts
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Table, Texts, Where
 
 __all__ = ["Encoder"]
 
@@ -31,19 +34,20 @@ class Encoder:
     kinds
         What each column is: number, category, date or skipped.
     cap
-        How many features the categories of all columns may have of their own; those that come later, being rare, share
-        `BUCKETS` more by their hash.
+        How many features the categories of all columns may have of their own, None for `CAP`; those that come later,
+        being rare, share `BUCKETS` more by their hash.
     """
 
-    def __init__(self, kinds: dict[str, str], cap: int = CAP) -> None:
-        if cap < 0:
+    def __init__(self, kinds: dict[str, str], cap: int | None = None) -> None:
+        self.cap = CAP if cap is None else cap
+        if self.cap < 0:
             raise ValueError(f"the cap on columns is {cap}; it must be at least 0")
         self.kinds = dict(kinds)
-        self.cap = cap
         self.features: list[str] = []
         self.shared = 0  # values of rows that had to share a bucket
         self.missing: dict[str, int] = {}
         self.categories = {name: 0 for name, kind in kinds.items() if kind == CATEGORY}  # with a feature of their own
+        self._late: list[str] = []
         self._places: dict[str, int] = {}
         self._sums: dict[str, list[float]] = {}  # of each column of numbers: sum and count of the values present
         for name, kind in self.kinds.items():
@@ -53,11 +57,11 @@ class Encoder:
             if kind == DATE:
                 for feature in _of_date(name):
                     self._place(feature)
-        self._plain = all(kind in (NUMBER, "skipped") for kind in self.kinds.values())
 
     def encode(self, table: Table) -> Matrix:
         """The rows as numbers. The very matrix that was read, where nothing but numbers has ever come."""
-        if self._plain and table.complete and len(self.features) == table.numbers.shape[1]:
+        self._take_up(table.new)
+        if table.complete and table.names == self.features and not table.texts and not table.days:
             for name, total in zip(table.names, table.numbers.sum(axis=0).tolist(), strict=True):
                 before, count = self._sums.get(name, (0.0, 0))
                 self._sums[name] = [before + total, count + len(table)]
@@ -68,23 +72,25 @@ class Encoder:
             dense.append((self._place(name), self._filled(name, table.numbers[:, j], ones)))
         for name, texts in table.texts.items():
             if self.kinds[name] == DATE:
-                days, wrong = days_since_1970(texts)
-                if wrong is not None:
-                    raise ValueError(
-                        f"{table.where(wrong)}, column {name!r}: {texts[wrong]!r} is no date, and this was a column of "
-                        f"dates so far; mend it, or read the column as categories (--category {name!r})"
-                    )
-                filled = self._filled(name, days, ones)
-                weekday, hour = np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0
-                dense += list(zip(map(self._place, _of_date(name)), (filled, weekday, hour), strict=True))
+                dense += self._date(name, _days(name, texts, table.where), ones)
             else:
-                ones.append((np.arange(len(texts)), self._one_hot(name, texts)))
+                ones.append(self._one_hot(name, texts))
+        for name, days in table.days.items():
+            dense += self._date(name, days, ones)
         X = np.zeros((len(table), len(self.features)))
         for place, values in dense:
             X[:, place] = values
         for rows, places in ones:
             X[rows, places] = 1.0
         return X
+
+    def _take_up(self, new: dict[str, str]) -> None:
+        """Columns that no row had before. A category needs no feature until its first value comes."""
+        for name, kind in new.items():
+            self.kinds[name] = kind
+            self._late.append(name)
+            if kind == CATEGORY:
+                self.categories[name] = 0
 
     def _place(self, feature: str) -> int:
         if feature not in self._places:
@@ -93,8 +99,13 @@ class Encoder:
         return self._places[feature]
 
     def _filled(self, name: str, values: Vector, ones: list[tuple[Any, Any]]) -> Vector:
-        """The values, the missing ones among them filled with the mean of those before."""
+        """The values, the missing ones among them filled with the mean of those before; or with 0 in a late column."""
         gone = np.isnan(values)
+        self.missing[name] = self.missing.get(name, 0) + int(gone.sum())
+        if name in self._late:
+            rows = np.flatnonzero(~gone)
+            ones.append((rows, np.full(len(rows), self._place(f"{name} is there"))))
+            return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         present = np.where(gone, 0.0, values)
         sums, counts = total + np.cumsum(present), count + np.cumsum(~gone)
@@ -103,20 +114,31 @@ class Encoder:
             return values
         rows = np.flatnonzero(gone)
         ones.append((rows, np.full(len(rows), self._place(f"{name} is missing"))))
-        self.missing[name] = self.missing.get(name, 0) + len(rows)
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)
 
-    def _one_hot(self, name: str, texts: Texts) -> Any:
+    def _date(self, name: str, days: Vector, ones: list[tuple[Any, Any]]) -> list[tuple[int, Vector]]:
+        """The features of a date. Days are filled where they are missing; the week and the hour follow from them."""
+        places = [self._place(feature) for feature in _of_date(name)]
+        filled = self._filled(name, days, ones)
+        parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
+        there = ~np.isnan(days) if name in self._late else np.full(len(days), True)
+        return [(place, np.where(there, part, 0.0)) for place, part in zip(places, parts, strict=True)]
+
+    def _one_hot(self, name: str, texts: Texts) -> tuple[Any, Any]:
+        """Which rows have which feature of a column of categories."""
         places: dict[str | None, int] = {}
         for text in dict.fromkeys(texts):
-            places[text] = self._place(f"{name} is missing") if text is None else self._category(name, text)
-        if None in places:
-            self.missing[name] = self.missing.get(name, 0) + texts.count(None)
-        where = np.array([places[text] for text in texts])
+            if text is not None:
+                places[text] = self._category(name, text)
+            elif name not in self._late:
+                places[None] = self._place(f"{name} is missing")
+        self.missing[name] = self.missing.get(name, 0) + texts.count(None)
+        rows = np.array([t for t, text in enumerate(texts) if text in places], dtype=np.int64)
+        where = np.array([places[text] for text in texts if text in places], dtype=np.int64)
         buckets = [place for place in places.values() if self.features[place].startswith(BUCKET)]
         self.shared += int(np.isin(where, buckets).sum()) if buckets else 0
-        return where
+        return rows, where
 
     def _category(self, name: str, value: str) -> int:
         feature = f"{name}={value}"
@@ -125,7 +147,7 @@ class Encoder:
         if sum(self.categories.values()) < self.cap:
             self.categories[name] += 1
             return self._place(feature)
-        return self._place(f"{BUCKET} {zlib.crc32(feature.encode()) % BUCKETS}")
+        return self._place(f"{BUCKET} {zlib.crc32(feature.encode('utf-8', 'surrogatepass')) % BUCKETS}")
 
     def state(self) -> dict[str, Any]:
         """All that it remembers, as plain values."""
@@ -137,6 +159,7 @@ class Encoder:
             "categories": self.categories,
             "missing": self.missing,
             "sums": self._sums,
+            "late": self._late,
         }
 
     @classmethod
@@ -147,8 +170,19 @@ class Encoder:
         encoder._places = {feature: place for place, feature in enumerate(encoder.features)}
         encoder.shared, encoder.categories = state["shared"], dict(state["categories"])
         encoder.missing = dict(state["missing"])
+        encoder._late = list(state["late"])
         encoder._sums = {name: list(sums) for name, sums in state["sums"].items()}
         return encoder
+
+
+def _days(name: str, texts: Texts, where: Where) -> Vector:
+    days, wrong = days_since_1970(texts)
+    if wrong is not None:
+        raise ValueError(
+            f"{where(wrong)}, column {name!r}: {texts[wrong]!r} is no date, and this was a column of dates so far; "
+            f"mend it, or read the column as categories (--category {name!r})"
+        )
+    return days
 
 
 def _of_date(name: str) -> tuple[str, str, str]:

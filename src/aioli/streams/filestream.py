@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.encoding import CAP, Encoder
+from aioli.streams.encoding import Encoder
 from aioli.streams.files.opening import open_reader
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, SparseTable, Table
 from aioli.streams.labels import Labels
@@ -22,14 +22,17 @@ class Reading:
     ----------
     label
         The label's column, by its name, or its number from 1 at the left or -1 at the right; None: it has no label.
+        Sparse rows have theirs at the front, whatever this is.
     positive
         Which of the two labels is the positive class; None finds out (`streams.labels`).
     number, category, date, skip
         Columns that are this, whatever they seem to be.
     cap
-        Features that categories may have of their own.
+        Features that categories, or sparse features, may have of their own; None for 256 and about a million.
     format, delimiter, header
         What the name of the file and its first line do not tell.
+    labelled
+        False leaves the labels of sparse rows unread, which may then be anything or, where the format allows it, none.
     """
 
     label: str | None = None
@@ -38,10 +41,11 @@ class Reading:
     category: Collection[str] = ()
     date: Collection[str] = ()
     skip: Collection[str] = ()
-    cap: int = CAP
+    cap: int | None = None
     format: str | None = None
     delimiter: str | None = None
     header: bool = True
+    labelled: bool = True
 
 
 @dataclass(frozen=True)
@@ -55,7 +59,10 @@ class Batch:
 
 
 class FileStream:
-    """Rows of numbers from a file of any kind.
+    """Rows of numbers from a file of any kind, which is closed behind its last row, or by `close`.
+
+    With the `state` of an earlier stream it goes on where that one was left; with that state's position set to None,
+    it reads another file with what was learned about columns: those that it has not learned of are skipped.
 
     Examples
     --------
@@ -78,22 +85,32 @@ class FileStream:
         self.name = name
         self.reading = reading
         self._reader = open_reader(name, reading.format, reading.delimiter, reading.header)
-        self.sparse = bool(getattr(self._reader, "sparse", False))
+        self.sparse = self._reader.sparse
         self._position = None if state is None else state["position"]
+        self.label: str | None = None
+        self.kinds: dict[str, str] = {}
         self.encoder: Any
-        if self.sparse:
-            self.label = None if reading.label is None and state is None else "label"
-            self.kinds: dict[str, str] = {}
-            self.encoder = SparseEncoder(reading.cap) if state is None else SparseEncoder.restored(state["encoder"])
-        else:
-            found = dict(self._reader.columns)
-            self.label = self._find(reading.label, list(found)) if reading.label is not None else None
-            self.kinds = self._decided(found)
-            seen = {column: kind for column, kind in self.kinds.items() if column != self.label}
-            if not any(kind != SKIPPED for kind in seen.values()):
-                raise ValueError(f"{name}: has no column but the label; there is nothing to learn from")
-            self.encoder = Encoder(seen, reading.cap) if state is None else Encoder.restored(state["encoder"])
-        self.labels = Labels(reading.positive) if state is None else Labels.restored(state["labels"])
+        try:
+            if self.sparse:
+                self.label = "label" if reading.labelled else None
+                self.encoder = SparseEncoder(reading.cap) if state is None else SparseEncoder.restored(state["encoder"])
+            else:
+                self._take_columns(state)
+            self.labels = Labels(reading.positive) if state is None else Labels.restored(state["labels"])
+        except BaseException:
+            self.close()
+            raise
+
+    def _take_columns(self, state: dict[str, Any] | None) -> None:
+        """Settle what every column is, and what becomes of it."""
+        found = dict(self._reader.columns)
+        wanted = self.reading.label
+        self.label = None if wanted is None else self._find(wanted, list(found))
+        self.kinds = self._decided(found) if state is None else self._known(found, state)
+        seen = {column: kind for column, kind in self.kinds.items() if column != self.label}
+        if all(kind == SKIPPED for kind in seen.values()):
+            raise ValueError(f"{self.name}: has no column but the label; there is nothing to learn from")
+        self.encoder = Encoder(seen, self.reading.cap) if state is None else Encoder.restored(state["encoder"])
 
     @property
     def features(self) -> list[str]:
@@ -104,13 +121,11 @@ class FileStream:
     @property
     def fraction(self) -> float | None:
         """How much of the file has been read, where its size is known."""
-        fraction: float | None = self._reader.fraction
-        return fraction
+        return self._reader.fraction
 
     def tables(self) -> Iterator[Any]:
         """What is read, before it is encoded: this may be done ahead, in another thread."""
-        tables: Iterator[Any] = self._reader.tables(self.kinds, self.label, self._position)
-        return tables
+        return self._reader.tables(self.kinds, self.label, self._position)
 
     def encode(self, table: Table | SparseTable) -> Batch:
         """The rows of the next table. Tables are encoded in their order."""
@@ -118,15 +133,33 @@ class FileStream:
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
         X = self.encoder.encode(table)
+        if isinstance(table, Table):
+            self.kinds.update(table.new)
         self._position = table.after
         return Batch(X, y, getattr(table, "weights", None), table.where)
 
     def __iter__(self) -> Iterator[Batch]:
         return map(self.encode, self.tables())
 
+    def close(self) -> None:
+        """Let the file go."""
+        self._reader.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
     def state(self) -> dict[str, Any]:
         """All that is needed to go on behind the last table that was encoded, as plain values."""
-        return {"position": self._position, "encoder": self.encoder.state(), "labels": self.labels.state()}
+        return {
+            "position": self._position,
+            "kinds": dict(self.kinds),
+            "label": self.label,
+            "encoder": self.encoder.state(),
+            "labels": self.labels.state(),
+        }
 
     def _find(self, wanted: str, columns: list[str]) -> str:
         if wanted in columns:
@@ -139,6 +172,16 @@ class FileStream:
             return columns[index - 1 if index > 0 else index]
         near = ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
         raise ValueError(f"{self.name}: there is no column {wanted!r}; its columns are {near}")
+
+    def _known(self, found: dict[str, str], state: dict[str, Any]) -> dict[str, str]:
+        """The kinds of columns as they were, the label of then left out if it is not the label now."""
+        kinds: dict[str, str] = state["kinds"]
+        gone = [name for name in kinds if name not in found and name != state["label"] and kinds[name] != SKIPPED]
+        if gone and not self._reader.grows:
+            raise ValueError(f"{self.name}: there is no column {gone[0]!r}, but the model has learned from it; add it")
+        old = {name: kind for name, kind in kinds.items() if name == self.label or name != state["label"]}
+        others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
+        return old | dict.fromkeys(others, SKIPPED)
 
     def _decided(self, found: dict[str, str]) -> dict[str, str]:
         """The kinds of columns, as found or as asked for."""

@@ -1,25 +1,35 @@
 """Labels of any two values, as a file writes them: which of them is the positive one, and what else is refused."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
 from aioli.numerics.compiling import Vector
+from aioli.streams.files.recognise import as_number
+from aioli.streams.files.table import Texts, Where
 
 __all__ = ["Labels"]
 
 YES = frozenset(["1", "1.0", "+1", "true", "t", "yes", "y", "positive", "pos", "+"])
 NO = frozenset(["0", "0.0", "-1", "-1.0", "false", "f", "no", "n", "negative", "neg", "-"])
-Where = Callable[[int], str]
 
 
 class Labels:
     """The two values of the label. Until both have come, what is known is the one that has.
 
-    The positive one is `positive` where it was given; otherwise the one that says so (1, true, yes), or the one that
-    is not the negative one (0, -1, false, no), or the later one in the order of numbers or of the alphabet: which needs
-    both among the first rows.
+    The positive one is `positive` where it was given. Otherwise it is the greater of two numbers; of two texts the one
+    that says so (true, yes), or not the one that says that it is not (false, no), or the later one in the alphabet. Of
+    a value that comes alone, only what it says can be told; what cannot is asked for.
+
+    Examples
+    --------
+    >>> labels = Labels()
+    >>> labels.encode(["ham", "spam", "ham"], lambda row: f"line {row + 1}")
+    array([0., 1., 0.])
+    >>> labels.positive, labels.negative, labels.counts
+    ('spam', 'ham', [2, 1])
     """
 
     def __init__(self, positive: str | None = None) -> None:
@@ -28,12 +38,12 @@ class Labels:
         self.counts = [0, 0]  # rows of the negative one, of the positive one
         self._asked = positive is not None
 
-    def encode(self, values: Any, where: Where) -> Vector:
+    def encode(self, values: Vector | Texts, where: Where) -> Vector:
         """0.0 or 1.0 for each row. A third value, or none, is refused with its place."""
         if isinstance(values, np.ndarray):
             y = self._encode_numbers(values, where)
         else:
-            self._learn_names(list(dict.fromkeys(values)), values, where)
+            self._learn(values, where)
             y = np.array([value == self.positive for value in values], dtype=np.float64)
         ones = int(y.sum())
         self.counts[0] += len(y) - ones
@@ -41,71 +51,56 @@ class Labels:
         return y
 
     def _encode_numbers(self, values: Vector, where: Where) -> Vector:
-        if self.positive is not None and self.negative is not None:
-            one, zero = values == float(self.positive), values == float(self.negative)
-            if (one | zero).all():
-                return one.astype(np.float64)
-        if np.isnan(values).any():
-            self._missing(int(np.argmax(np.isnan(values))), where)
-        distinct, first = np.unique(values, return_index=True)
-        in_order = distinct[np.argsort(first)].tolist()
-        if self._asked and self.positive is not None:  # 1 and 1.0 are one label, however it was asked for
-            self.positive = next((f"{v:g}" for v in in_order if _same(self.positive, v)), self.positive)
-        self._learn_names([f"{value:g}" for value in in_order], [f"{value:g}" for value in values.tolist()], where)
-        return (values == float(self.positive or "nan")).astype(np.float64)
+        known = np.equal(values, _value(self.positive))
+        if not (known | np.equal(values, _value(self.negative))).all():
+            if self._asked and not math.isnan(asked := _value(self.positive)):
+                self.positive = _written(asked)  # 1 and 1.0 are one label, however it was asked for
+            self._learn([None if math.isnan(value) else _written(value) for value in values.tolist()], where)
+            known = np.equal(values, _value(self.positive))
+        return known.astype(np.float64)
 
-    def _learn_names(self, seen: list[str | None], values: Any, where: Where) -> None:
+    def _learn(self, values: Texts, where: Where) -> None:
+        """Take up the values that are new, if they fit those that are known."""
         known = [name for name in (self.negative, self.positive) if name is not None]
-        new = [name for name in seen if name not in known]
-        if None in new:
-            self._missing(values.index(None), where)
-        if len(known) + len(new) > 2:
-            third = new[2 - len(known)]
-            others = " and ".join(repr(name) for name in [*known, *new][:2])
-            raise ValueError(
-                f"{where(values.index(third))}: the label is {third!r}, but {others} have come already; this is for "
-                "two classes: keep the rows of two of them, or join them into two"
-            )
-        for name in new:
-            self._place(str(name), [n for n in new if n != name], values, where)
-
-    def _place(self, name: str, others: list[str | None], values: Any, where: Where) -> None:
-        if self.positive is not None or self.negative is not None:
-            if name in (self.positive, self.negative):
-                return
-            if self.negative is None and not self._contradicts(name):
-                self.negative = name
-            elif self.positive is None:
-                self.positive = name
-            else:
-                raise ValueError(
-                    f"{where(values.index(name))}: the label is {name!r}, after {self.positive!r} was taken for the "
-                    f"positive class; say which is (--positive {name!r} or --positive {self.positive!r})"
-                )
+        new = [value for value in dict.fromkeys(values) if value not in known]
+        if not new:
             return
-        pair = [name, *(str(other) for other in others)]
-        for candidate in pair:
-            if candidate.lower() in YES:
-                self.positive, self.negative = candidate, next((p for p in pair if p != candidate), None)
-                return
-            if candidate.lower() in NO:
-                self.negative, self.positive = candidate, next((p for p in pair if p != candidate), None)
-                return
-        if len(pair) == 1:
+        if None in new:
+            raise ValueError(f"{where(values.index(None))}: the label is missing; fill it in, or drop the row")
+        names = [*known, *(name for name in new if name is not None)]
+        if len(names) > 2:
+            asked = " (the positive one, as asked for)" if self._asked and self.counts[1] == 0 else ""
             raise ValueError(
-                f"{where(0)}: the label of the first {len(values):,} rows is always {name!r}; say which class is the "
-                f"positive one (--positive {name!r}, or the name of the other)"
+                f"{where(values.index(names[2]))}: the label is {names[2]!r}, besides {names[0]!r}{asked} and "
+                f"{names[1]!r}; this is for two classes: keep the rows of two of them, or join them into two"
             )
-        self.negative, self.positive = sorted(pair, key=_order)
+        negative, positive = self._roles(names, len(values), where)
+        if (
+            known
+            and not self._asked
+            and (self.negative not in (None, negative) or self.positive not in (None, positive))
+        ):
+            raise ValueError(
+                f"{where(values.index(names[1]))}: the label is {names[1]!r}, after {names[0]!r} alone had come and "
+                f"was taken for the {'positive' if self.positive else 'negative'} class; say which is positive "
+                f"(--positive {names[0]!r} or --positive {names[1]!r})"
+            )
+        self.negative, self.positive = negative, positive
 
-    def _contradicts(self, name: str) -> bool:
-        """Whether a label that comes later would have been the positive one, had it come at once."""
-        known = str(self.positive)
-        both_numbers = _order(name)[0] == 0 and _order(known)[0] == 0
-        return not self._asked and both_numbers and _order(name) > _order(known)
-
-    def _missing(self, row: int, where: Where) -> None:
-        raise ValueError(f"{where(row)}: the label is missing; fill it in, or drop the row")
+    def _roles(self, names: Sequence[str], rows: int, where: Where) -> tuple[str | None, str | None]:
+        """Which is the negative one, and which the positive one."""
+        if self._asked:
+            return next((name for name in names if name != self.positive), None), self.positive
+        if len(names) == 2:
+            negative, positive = sorted(names, key=_said if any(map(_is_text, names)) else _value)
+            return negative, positive
+        said = _said(names[0])[0]
+        if not said:
+            raise ValueError(
+                f"{where(0)}: the label of the first {rows:,} rows is always {names[0]!r}; say which class is the "
+                f"positive one (--positive {names[0]!r}, or the name of the other)"
+            )
+        return (names[0], None) if said < 0 else (None, names[0])
 
     def state(self) -> dict[str, Any]:
         """What is known, to be kept."""
@@ -124,16 +119,21 @@ class Labels:
         return labels
 
 
-def _order(name: str) -> tuple[int, float, str]:
-    """Numbers by their value, before texts by the alphabet."""
-    try:
-        return 0, float(name), name
-    except ValueError:
-        return 1, 0.0, name
+def _said(name: str) -> tuple[int, str]:
+    """Whether a label says that it is the positive one (1) or the negative one (-1); then the alphabet."""
+    return (name.lower() in YES) - (name.lower() in NO), name
 
 
-def _same(name: str, value: float) -> bool:
-    try:
-        return float(name) == value
-    except ValueError:
-        return False
+def _value(name: str | None) -> float:
+    """A label as a number, NaN if it is none."""
+    value = None if name is None else as_number(name)
+    return math.nan if value is None else value
+
+
+def _is_text(name: str) -> bool:
+    return math.isnan(_value(name))
+
+
+def _written(value: float) -> str:
+    """A number as a label: 1, not 1.0."""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

@@ -1,62 +1,91 @@
-"""Rows that name only what is not 0, as CSR: every name or number its column, in the order in which they first come."""
+"""Rows that name only what is not 0, as CSR: every feature its column, which is settled when it first comes.
+
+A feature that has a number has the column of that number; one that has a name has the next that is free. Those beyond
+a cap share columns by their hash, so that memory stays bounded whatever comes.
+"""
 
 import zlib
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
-from aioli.streams.encoding import BUCKETS
 from aioli.streams.files.table import SparseTable
 
 __all__ = ["SparseEncoder"]
 
+WIDE_CAP = 1 << 20  # features that may have a column of their own
+SHARED = 1 << 12  # columns that all later features share
+
 
 class SparseEncoder:
-    """Remembers how many columns there are; those beyond a cap share buckets by their hash.
+    """Remembers which column belongs to what.
 
     Parameters
     ----------
     cap
-        How many features may have a column of their own; None for as many as come.
+        How many features may have a column of their own; None for `WIDE_CAP`.
     """
 
     def __init__(self, cap: int | None = None) -> None:
-        self.cap = cap
-        self.features: list[str] = []
-        self.shared = 0
+        if cap is not None and cap < 0:
+            raise ValueError(f"the cap on columns is {cap}; it must be at least 0")
+        self.cap = WIDE_CAP if cap is None else cap
+        self.shared = 0  # entries of rows that had to share a column
+        self._names: dict[str, int] = {}
         self._width = 0
+        self._first = 0
+
+    @property
+    def features(self) -> list[str]:
+        """The features' names, those of shared columns last."""
+        own = list(self._names) or [str(k + self._first) for k in range(min(self._width, self.cap))]
+        return own + [f"rare features, bucket {k}" for k in range(self._width - len(own))]
 
     def encode(self, table: SparseTable) -> Any:
-        """The rows as a CSR array."""
-        columns = table.features.astype(np.int64)
-        top = int(columns.max(initial=-1)) + 1
-        names = table.names or [str(k) for k in range(top)]
-        self._width = max(self._width, top)
-        owned = self._width if self.cap is None else min(self._width, self.cap)
-        if self.cap is not None and self._width > self.cap:
-            beyond = columns >= self.cap
+        """The rows as a CSR array of as many columns as have been needed so far."""
+        columns = self._named(table)[table.features] if table.names else self._numbered(table)
+        if (beyond := columns >= self.cap).any():
             self.shared += int(beyond.sum())
-            hashes = {
-                int(c): self.cap + zlib.crc32(names[int(c)].encode()) % BUCKETS for c in np.unique(columns[beyond])
-            }
-            columns[beyond] = [hashes[int(c)] for c in columns[beyond]]
-            owned = self.cap + BUCKETS
-        for k in range(len(self.features), owned):
-            own = self.cap is None or k < self.cap
-            self.features.append(names[k] if own else f"rare features, bucket {k - int(self.cap or 0)}")
-        X = sparse.csr_array((table.values, columns, table.starts), shape=(len(table), len(self.features)))
+            self._width = self.cap + SHARED
+        X = sparse.csr_array((table.values, columns, table.starts), shape=(len(table), self._width))
         X.sum_duplicates()
         return X
 
+    def _named(self, table: SparseTable) -> NDArray[np.int64]:
+        """The columns of the names of a table."""
+        columns = [self._names.get(name, -1) for name in table.names]
+        for k, name in enumerate(table.names):
+            if columns[k] < 0 and len(self._names) < self.cap:
+                columns[k] = self._names[name] = len(self._names)
+            elif columns[k] < 0:
+                columns[k] = self.cap + zlib.crc32(name.encode()) % SHARED
+        self._width = max(self._width, len(self._names))
+        return np.array(columns, dtype=np.int64)
+
+    def _numbered(self, table: SparseTable) -> NDArray[np.int64]:
+        """The columns of entries that have numbers; those beyond the cap are spread by Knuth's multiplicative hash."""
+        self._first = table.first
+        columns = table.features.astype(np.int64)
+        self._width = max(self._width, min(int(columns.max(initial=-1)) + 1, self.cap))
+        mixed = (columns.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(52)  # 12 bits
+        return np.where(columns < self.cap, columns, self.cap + mixed.astype(np.int64))
+
     def state(self) -> dict[str, Any]:
         """All that it remembers, as plain values."""
-        return {"cap": self.cap, "features": self.features, "shared": self.shared, "width": self._width}
+        return {
+            "cap": self.cap,
+            "names": list(self._names),
+            "width": self._width,
+            "first": self._first,
+            "shared": self.shared,
+        }
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Self:
         """Go on from a state."""
         encoder = cls(state["cap"])
-        encoder.features, encoder.shared = list(state["features"]), state["shared"]
-        encoder._width = state["width"]
+        encoder._names = {name: column for column, name in enumerate(state["names"])}
+        encoder._width, encoder._first, encoder.shared = state["width"], state["first"], state["shared"]
         return encoder

@@ -36,16 +36,16 @@ _LOW = np.array([float(power - Fraction(float(power))) for power in _POWERS])
 
 
 @compiled("f8(i8,i8)")
-def decimal(mantissa: int, power: int) -> float:
-    r"""The float64 nearest to $\mathrm{mantissa}\cdot10^\mathrm{power}$, or NaN where rounding might go either way. O(1).
+def decimal(mantissa: Word, power: Word) -> float:
+    r"""The float64 nearest to $\mathrm{mantissa}\cdot10^\mathrm{power}$, or NaN where its rounding is in doubt. O(1).
 
     Both factors are below $2^{53}$: one rounding. Otherwise the product of two sums of two float64 (Dekker 1971),
     good to $2^{-100}$, decides, unless it lies too close to the middle between two float64.
     """
     if 0 <= mantissa < 9007199254740992 and -EXACT_POWER <= power <= EXACT_POWER:
         if power < 0:
-            return float(mantissa) / _HIGH[WIDEST_POWER - power]
-        return float(mantissa) * _HIGH[WIDEST_POWER + power]
+            return float(mantissa) / float(_HIGH[WIDEST_POWER - power])
+        return float(mantissa) * float(_HIGH[WIDEST_POWER + power])
     if not -WIDEST_POWER <= power <= WIDEST_POWER:
         return np.nan
     a = float(mantissa)
@@ -162,19 +162,25 @@ def read_rows(
     starts: Integers,
     odd: Integers,
     outcome: Integers,
-) -> int:
+) -> Word:
     """Read whole rows of `text[start:stop]` into the arrays, as many as they hold; returns how many. O(bytes).
 
     After `stop` must come ROOM newlines. `outcome` tells where the next row begins, why reading stopped, how many
-    cells a ragged row has, and how many odd cells there are: (row, column, first byte, end), NaN in their place.
+    cells a ragged row has, how many odd cells there are: (row, column, first byte, end), NaN in their place; and
+    whether there are empty ones, which are NaN too.
     """
     i = start
     row: Word = np.uint64(0)
     strange: Word = np.uint64(0)
     outcome[1] = ENDED
     while row < starts.size and i < stop:
-        if text[i] == NEWLINE or (text[i] == RETURN and text[i + ONE] == NEWLINE):  # an empty line is no row
-            i += ONE if text[i] == NEWLINE else np.uint64(2)
+        if text[i] == NEWLINE:  # an empty line is no row
+            i += ONE
+            continue
+        if text[i] == RETURN and text[i + ONE] == NEWLINE:
+            if i + ONE == stop:
+                break
+            i += ONE
             continue
         begin = i
         strange_before = strange
@@ -188,8 +194,11 @@ def read_rows(
                 if not ((text[i] == delimiter or text[i] == NEWLINE) and value == value):
                     i = end_of_cell(text, first, stop, delimiter)
                     value = np.nan
-                    odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, i
-                    strange += ONE
+                    if i == first:
+                        outcome[4] = 1
+                    else:
+                        odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, i
+                        strange += ONE
                 if kind == NUMBER:
                     numbers[row, places[column]] = value
                 else:
@@ -202,10 +211,12 @@ def read_rows(
                 outcome[0], outcome[3] = begin, strange_before  # the row goes on beyond what has been read
                 return row
             if (text[i] == NEWLINE) != (column == kinds.size - 1):
-                outcome[0], outcome[1], outcome[2], outcome[3] = begin, RAGGED, column + ONE, strange_before
+                outcome[0], outcome[2], outcome[3] = begin, column + ONE, strange_before
                 while text[i] != NEWLINE:
                     i = end_of_cell(text, i + ONE, stop, delimiter)
                     outcome[2] += 1
+                if i < stop:  # otherwise the row goes on, and its cells are counted when all of it has come
+                    outcome[1] = RAGGED
                 return row
             i += ONE
         starts[row] = begin

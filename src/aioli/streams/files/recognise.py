@@ -12,14 +12,15 @@ from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts
 
 __all__ = ["as_number", "days_since_1970", "is_missing", "kind_of", "parse_date"]
 
-MISSING = frozenset(["", "?", "-", "na", "n/a", "<na>", "nan", "null", "none", "nil"])
+NO_VALUE = frozenset(["", "?", "na", "n/a", "<na>", "nan", "null"])
+MISSING = NO_VALUE | {"-", "none", "nil"}  # which could be labels
 DAY = re.compile(r"\d{4}([-/])\d{1,2}\1\d{1,2}(?:[T ].*)?")
 SECONDS_A_DAY = 86_400.0
 
 
-def is_missing(text: str | None) -> bool:
+def is_missing(text: str | None, label: bool = False) -> bool:
     """Whether a cell says that there is no value, in one of the ways that people write it."""
-    return text is None or text.strip().lower() in MISSING
+    return text is None or text.strip().lower() in (NO_VALUE if label else MISSING)
 
 
 def as_number(text: str) -> float | None:

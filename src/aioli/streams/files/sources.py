@@ -22,14 +22,20 @@ class Source:
     def __init__(self, name: str) -> None:
         self.name = "standard input" if name == STANDARD_INPUT else name
         self._raw, self.size = _opened(name)
-        start = self._raw.peek(4)[:4]
-        self.packing = "gzip" if start[:2] == GZIP else "Zstandard" if start == ZSTANDARD else None
-        self._stream = cast(Any, self._raw)
-        if self.packing == "gzip":
-            self._stream = gzip.GzipFile(fileobj=self._raw)
-        elif self.packing == "Zstandard":
-            self._stream = _unpacked_zstandard(self._raw, self.name)
+        self._ours = name != STANDARD_INPUT  # to close
+        self._stream: Any = self._raw
         self.position = 0
+        self._closed_at: float | None = None
+        try:
+            start = self._raw.peek(4)[:4]
+            self.packing = "gzip" if start[:2] == GZIP else "Zstandard" if start == ZSTANDARD else None
+            if self.packing == "gzip":
+                self._stream = gzip.GzipFile(fileobj=self._raw)
+            elif self.packing == "Zstandard":
+                self._stream = _unpacked_zstandard(self._raw, self.name)
+        except BaseException:
+            self.close()
+            raise
 
     def read(self, size: int) -> bytes:
         """The next bytes, at most `size`; empty at the end."""
@@ -60,11 +66,16 @@ class Source:
     @property
     def fraction(self) -> float | None:
         """How much of the file has been read, from 0 to 1; None where its size is not known."""
-        return self._raw.tell() / self.size if self.size else None
+        if self._closed_at is not None or not self.size:
+            return self._closed_at
+        return self._raw.tell() / self.size
 
     def close(self) -> None:
         """Let the file go."""
-        if self._raw is not sys.stdin.buffer:
+        if self._ours and not self._raw.closed:
+            self._closed_at = self.fraction
+            if self._stream is not self._raw:
+                self._stream.close()
             self._raw.close()
 
     def __enter__(self) -> Self:

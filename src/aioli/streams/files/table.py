@@ -8,12 +8,13 @@ from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector
 
-__all__ = ["CATEGORY", "DATE", "NUMBER", "SKIPPED", "Position", "Reader", "SparseTable", "Table", "Texts"]
+__all__ = ["CATEGORY", "DATE", "NUMBER", "SKIPPED", "Position", "Reader", "SparseTable", "Table", "Texts", "Where"]
 
 NUMBER, CATEGORY, DATE, SKIPPED = "number", "category", "date", "skipped"  # what a column may be
 
 Texts = list[str | None]  # None is missing
 Position = dict[str, Any]  # where a reader goes on: plain numbers and strings
+Where = Callable[[int], str]  # where a row is to be found, such as "clicks.csv, line 12"
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,21 @@ class Table:
         Says where a row is to be found, such as "clicks.csv, line 12".
     after
         Where reading goes on after these rows.
+    days
+        Dates that the file holds as such, in days since 1970, NaN where one is missing.
+    new
+        Columns that no table before had, and what each is.
     """
 
     names: list[str]
     numbers: Matrix
     texts: dict[str, Texts]
     labels: Vector | Texts | None
-    where: Callable[[int], str]
+    where: Where
     after: Position
     complete: bool = False
+    days: dict[str, Vector] = field(default_factory=dict)
+    new: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -48,34 +55,51 @@ class Table:
 
 @dataclass(frozen=True)
 class SparseTable:
-    """Rows that name only what is not 0: row t has `values[starts[t]:starts[t+1]]` in the features `features[…]`."""
+    """Rows that name only what is not 0: row t has `values[starts[t]:starts[t+1]]` in the features `features[…]`.
+
+    Attributes
+    ----------
+    features
+        Features by number: places in `names` where there are any (which are this table's alone), or else numbers
+        that mean the same in every table, the one called `first` being 0.
+    weights
+        How much each row counts; None where every one counts 1.
+    """
 
     starts: NDArray[Any]
-    features: NDArray[Any]  # numbers of features, to be looked up in `names` where there are any
+    features: NDArray[Any]
     values: Vector
     labels: Vector | Texts | None
-    where: Callable[[int], str]
+    where: Where
     after: Position
     weights: Vector | None = None
     names: list[str] = field(default_factory=list)
+    first: int = 0
 
     def __len__(self) -> int:
         return len(self.starts) - 1
 
 
 class Reader(Protocol):
-    """A file that can be read piece by piece, from any position that a table has told."""
+    """A file that can be read piece by piece, once, from any position that a table has told."""
+
+    sparse: bool  # whether it gives sparse tables
+    grows: bool  # whether columns may come that the first rows do not have
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns, and what each seems to be, the label among them."""
+        """The columns, and what each seems to be, the label among them; none if it is sparse."""
         ...
 
     def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Any]:
-        """The rows, with each column read as what `kinds` says it is."""
+        """The rows, with each column read as what `kinds` says it is. The file is closed behind the last."""
         ...
 
     @property
     def fraction(self) -> float | None:
         """How much of the file has been read, where its size is known."""
+        ...
+
+    def close(self) -> None:
+        """Let the file go."""
         ...

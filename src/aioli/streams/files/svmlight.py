@@ -1,0 +1,225 @@
+"""SVMlight's format (also LIBSVM's): a label and `index:value` for all that is not 0, a row a line."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+
+from aioli.numerics.compiling import Vector, compiled
+from aioli.streams.files.cells import NEWLINE, ONE, RETURN, Bytes, Integers, Word, read_number
+from aioli.streams.files.recognise import as_number
+from aioli.streams.files.sources import Source
+from aioli.streams.files.table import Position, SparseTable
+from aioli.streams.files.window import Places, Window
+
+__all__ = ["SVMLight"]
+
+SPACE, TAB, COLON, HASH, ZERO, Q = 32, 9, 58, 35, 48, 113
+LONGEST_INDEX = 15  # digits
+LONGEST_SHOWN = 40
+
+
+class SVMLight:
+    """A file of sparse rows. What follows `#` is a comment; `qid:` is passed over.
+
+    Indices count from 1, or from 0 if there is a 0 among those of the first megabyte.
+    """
+
+    sparse, grows = True, False
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self._window = Window(source)
+        self._first = 0
+        rows = self._read(keep=True)
+        if not len(rows):
+            raise ValueError(f"{source.name}: is empty; give a file with rows such as '1 3:0.5 7:2'")
+        self._first = int(rows.features.min(initial=1) > 0)
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """None: features have numbers, not names."""
+        return {}
+
+    @property
+    def fraction(self) -> float | None:
+        """How much of the file has been read, where its size is known."""
+        return self.source.fraction
+
+    def close(self) -> None:
+        """Let the file go."""
+        self.source.close()
+
+    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Iterator[SparseTable]:
+        """The rows, in tables of about a megabyte of text."""
+        with self.source:
+            if position is not None:
+                self._window.go_to(position["byte"], position["line"])
+            while len(table := self._read()):
+                yield table
+
+    def _read(self, keep: bool = False) -> SparseTable:
+        """The rows of the next lines; none at the end. `keep` reads them without passing over them."""
+        window = self._window
+        while True:
+            end = window.whole_lines()
+            text = window.bytes[window.start : end]
+            pairs, lines = (int(np.count_nonzero(text == mark)) for mark in (COLON, NEWLINE))
+            labels, starts = np.empty(lines), np.zeros(lines + 1, dtype=np.int64)
+            features, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
+            places, outcome = np.empty(lines, dtype=np.int64), np.array([window.start, 0])
+            rows = self._fill(end, labels, starts, features, values, places, outcome)
+            if rows or end == window.start:
+                break
+            window.go_on(end)  # nothing but comments
+        where = Places(window, places[:rows])
+        if not keep:
+            window.go_on(int(outcome[0]))
+        entries = slice(int(starts[rows]))
+        features = features[entries] - self._first
+        return SparseTable(
+            starts[: rows + 1], features, values[entries], labels[:rows], where, window.after(), first=self._first
+        )
+
+    def _fill(
+        self,
+        end: int,
+        labels: Vector,
+        starts: Integers,
+        features: Integers,
+        values: Vector,
+        places: Integers,
+        outcome: Integers,
+    ) -> int:
+        """Read up to `end`, or up to a row that is wrong: it is told when it comes first."""
+        window, rows = self._window, 0
+        while True:
+            rows = read_pairs(window.bytes, end, self._first, rows, labels, starts, features, values, places, outcome)
+            begin = int(outcome[0])
+            if begin >= end:
+                return rows
+            line = window.bytes[begin:end].tobytes()
+            line = line[: line.index(b"\n") + 1]
+            try:
+                label, row = self._by_hand(line, f"{window.source.name}, line {window.line_of(begin)}")
+            except ValueError:
+                if rows:
+                    return rows
+                raise
+            first = int(starts[rows])
+            labels[rows], places[rows], starts[rows + 1] = label, begin, first + len(row)
+            for k, (index, value) in enumerate(row, first):
+                features[k], values[k] = index, value
+            rows += 1
+            outcome[0] = begin + len(line)
+
+    def _by_hand(self, line: bytes, place: str) -> tuple[float, list[tuple[int, float]]]:
+        """A row that is not written plainly, or that is wrong."""
+        words = [word.decode("utf-8", "replace") for word in line.partition(b"#")[0].split()]
+        label, pairs = "".join(words[:1]), words[1:]
+        row = [self._pair(pair, place) for pair in pairs if not pair.startswith("qid:")]
+        number = as_number(label)
+        if number is None or not math.isfinite(number):
+            raise ValueError(
+                f"{place}: the label is {_shown(label)}; it must be one number, such as 1 or -1, before the pairs"
+            )
+        return number, row
+
+    def _pair(self, pair: str, place: str) -> tuple[int, float]:
+        index, _, value = pair.partition(":")
+        if not (index.isascii() and index.isdigit() and len(index) <= LONGEST_INDEX):
+            raise ValueError(f"{place}: {_shown(pair)} is no pair index:value; write a whole number, a colon, a number")
+        if int(index) < self._first:
+            raise ValueError(
+                f"{place}: has the index 0, but the rows before count from 1; raise every index by 1, or drop the pair"
+            )
+        number = as_number(value)
+        if number is None or not math.isfinite(number):
+            wrong = "no number" if number is None or math.isnan(number) else "not finite"
+            raise ValueError(
+                f"{place}: {_shown(value)} in the pair {_shown(pair)} is {wrong}; mend it, or drop the pair"
+            )
+        return int(index), number
+
+
+@compiled("b1(u1)")
+def is_space(byte: Word) -> bool:
+    """Whether it separates what stands in a line."""
+    return byte in (SPACE, TAB, RETURN)
+
+
+@compiled("u8(u1[::1],u8)")
+def past_spaces(text: Bytes, i: Word) -> Word:
+    """Where the next word, comment or end of line begins."""
+    while is_space(text[i]):
+        i += ONE
+    return i
+
+
+@compiled("u8(u1[::1],u8)")
+def past_line(text: Bytes, i: Word) -> Word:
+    """Where the next line begins."""
+    while text[i] != NEWLINE:
+        i += ONE
+    return i + ONE
+
+
+@compiled("i8(u1[::1],u8,i8,i8,f8[::1],i8[::1],i8[::1],f8[::1],i8[::1],i8[::1])")
+def read_pairs(
+    text: Bytes,
+    end: Word,
+    first: int,
+    row: int,
+    labels: Vector,
+    starts: Integers,
+    features: Integers,
+    values: Vector,
+    places: Integers,
+    outcome: Integers,
+) -> int:
+    """Read the lines of `text[outcome[0]:end]`, behind `row` rows; returns how many there are then. O(bytes).
+
+    `end` is behind a newline. It stops at a line that is not plain: `outcome[0]` tells where the next line begins.
+    """
+    begin: Word = np.uint64(outcome[0])
+    while begin < end:
+        outcome[0] = begin
+        i = past_spaces(text, begin)
+        if text[i] == HASH or text[i] == NEWLINE:  # no row
+            begin = past_line(text, i)
+            continue
+        label, i = read_number(text, i)
+        if label != label or not (is_space(text[i]) or text[i] == HASH or text[i] == NEWLINE):
+            return row
+        k = starts[row]
+        i = past_spaces(text, i)
+        while text[i] != NEWLINE and text[i] != HASH:
+            if text[i] == Q and text[i + ONE] == 105 and text[i + ONE + ONE] == 100:  # qid
+                while not (is_space(text[i]) or text[i] == NEWLINE or text[i] == HASH):
+                    i += ONE
+                i = past_spaces(text, i)
+                continue
+            index: Word = np.int64(0)
+            digits = 0
+            while np.uint8(text[i] - np.uint8(ZERO)) < 10:
+                index = index * 10 + np.int64(text[i] - np.uint8(ZERO))
+                digits += 1
+                i += ONE
+            if digits == 0 or digits > LONGEST_INDEX or text[i] != COLON or index < first:
+                return row
+            value, i = read_number(text, i + ONE)
+            if value != value or not (is_space(text[i]) or text[i] == HASH or text[i] == NEWLINE):
+                return row
+            features[k], values[k] = index, value
+            k += 1
+            i = past_spaces(text, i)
+        labels[row], places[row] = label, begin
+        row += 1
+        starts[row] = k
+        begin = past_line(text, i)
+    outcome[0] = end
+    return row
+
+
+def _shown(text: str) -> str:
+    return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")

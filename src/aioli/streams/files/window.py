@@ -1,0 +1,127 @@
+"""A window that moves over the bytes of a source: what has been read and not yet been parsed."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.streams.files import cells
+from aioli.streams.files.sources import Source
+
+__all__ = ["Lines", "Places", "Window"]
+
+BLOCK = 1 << 20  # bytes read at a time
+LONGEST_ROW = 1 << 26  # bytes without an end of line: the file is not what it seems
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 and UTF-32 begin so
+
+
+class Window:
+    """Bytes `start` to `stop` of `bytes` are still to be parsed; behind them come `cells.ROOM` newlines."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        self.bytes: NDArray[np.uint8] = np.full(cells.ROOM, cells.NEWLINE, dtype=np.uint8)
+        self.start = self.stop = 0
+        self.line = 1
+        self.before = 0  # bytes of the source before the window
+        self._ended = False
+        self.fill()
+        if self._begins_with(*WIDE_MARKS):
+            raise ValueError(f"{source.name}: is UTF-16 or UTF-32; convert it to UTF-8")
+        if self._begins_with(BYTE_ORDER_MARK):
+            self.start = len(BYTE_ORDER_MARK)
+
+    @property
+    def position(self) -> int:
+        """Bytes of the source that have been parsed; the end that a last line may lack is not counted."""
+        return min(self.before + self.start, self.source.position)
+
+    def fill(self) -> bool:
+        """Read on, up to the next whole block of the source; False if there is nothing more.
+
+        So where tables end depends on the file alone, also when reading begins in the middle of it.
+        """
+        if self._ended:
+            return False
+        if self.stop - self.start > LONGEST_ROW:
+            raise ValueError(
+                f"{self.source.name}, line {self.line}: goes on for more than {LONGEST_ROW >> 20} MiB; is this the "
+                "right format, and every quote closed?"
+            )
+        text = bytearray(self.bytes[self.start : self.stop])
+        wanted = BLOCK - self.source.position % BLOCK
+        while wanted and (read := self.source.read(wanted)):
+            text += read
+            wanted -= len(read)
+        self._ended = wanted > 0
+        if self._ended and text and not text.endswith(b"\n"):  # a last line may lack its end
+            text += b"\n"
+        self.before += self.start
+        more = len(text) > self.stop - self.start
+        self.start, self.stop = 0, len(text)
+        text += b"\n" * cells.ROOM
+        self.bytes = np.frombuffer(text, dtype=np.uint8)
+        return more
+
+    def whole_lines(self) -> int:
+        """Where the last whole line of the window ends, which is `start` only at the end of the source."""
+        while True:
+            end = self.bytes[self.start : self.stop].tobytes().rfind(b"\n") + 1
+            if end or not self.fill():
+                return self.start + end
+
+    def line_of(self, place: int) -> int:
+        """The number of the line in which a byte of the window lies."""
+        return self.line + int(np.count_nonzero(self.bytes[self.start : place] == cells.NEWLINE))
+
+    def go_on(self, place: int) -> None:
+        """Parsed up to here."""
+        self.line = self.line_of(place)
+        self.start = place
+
+    def go_to(self, byte: int, line: int) -> None:
+        """Go on at a place that was reached in an earlier run."""
+        if byte > self.before + self.stop:
+            self.source.skip(byte - self.source.position)
+            self.start = self.stop = 0
+            self.before = byte
+            self.fill()
+        else:
+            self.start = byte - self.before
+        self.line = line
+
+    def after(self) -> dict[str, Any]:
+        """Where reading goes on, as `go_to` wants to know it."""
+        return {"byte": self.position, "line": self.line}
+
+    def _begins_with(self, *marks: bytes) -> bool:
+        return self.bytes[: self.stop][:3].tobytes().startswith(marks)
+
+
+class Places:
+    """Says in which line a row is, by the place of its first byte: lines are counted when somebody asks."""
+
+    def __init__(self, window: Window, starts: NDArray[np.int64]) -> None:
+        self.name = window.source.name
+        self.starts = starts
+        self.bytes = window.bytes
+        self._start, self._line = window.start, window.line
+
+    def __call__(self, row: int) -> str:
+        """Such as "clicks.csv, line 12"."""
+        ends = np.count_nonzero(self.bytes[self._start : self.starts[row]] == cells.NEWLINE)
+        return f"{self.name}, line {self._line + int(ends)}"
+
+
+class Lines:
+    """Says in which line a row is, by the numbers of the lines."""
+
+    def __init__(self, name: str, lines: Sequence[int]) -> None:
+        self.name = name
+        self.lines = lines
+
+    def __call__(self, row: int) -> str:
+        """Such as "clicks.csv, line 12"."""
+        return f"{self.name}, line {self.lines[row]}"
