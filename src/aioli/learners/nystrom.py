@@ -197,19 +197,19 @@ class Projections(Expert):
         """Play rows up to the first that deserves a place, which it takes once it has been played."""
         F = self.dictionary.coordinates(X)
         residuals = _residuals(F)
-        end = len(X)
-        redundancies = self.dictionary.redundancies()
-        worthy = residuals > max(self.threshold, GAIN * float(redundancies.min()))
         means, leasts = running_means(residuals, self.mean, self.least)
-        new = np.flatnonzero(worthy & (means > np.maximum(LOST[0], LOST[1] * leasts)))
-        swaps = self.inner.state is not None and new.size > 0
-        if swaps:
-            end = int(new[0]) + 1
+        lost = (residuals > self.threshold) & (means > np.maximum(LOST[0], LOST[1] * leasts))
+        end, leaving = len(X), None
+        if self.inner.state is not None and lost.any():
+            redundancies = self.dictionary.redundancies()
+            new = np.flatnonzero(lost & (residuals > GAIN * float(redundancies.min())))
+            if new.size:
+                end, leaving = int(new[0]) + 1, int(np.argmin(redundancies))
         said = np.empty(end)
         self._learn(F, y, weights, logits, slice(0, end), said)
         self.mean, self.least = float(means[end - 1]), float(leasts[end - 1])
-        if swaps:
-            self._swap(int(np.argmin(redundancies)), X[end - 1])
+        if leaving is not None:
+            self._swap(leaving, X[end - 1])
         return said
 
     def _swap(self, j: int, x: Vector) -> None:
