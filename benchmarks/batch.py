@@ -151,10 +151,17 @@ def batch_table(data: Data, found: dict[str, Losses]) -> Table:
         reference = np.array(found[name][REFERENCE])
         for method in METHODS[1:]:
             beyond[method][name] = _mean_and_error(np.array(found[name][method]) - reference)
-        cells = [f"{mean:+.4f} ± {error:.4f}" for mean, error in (beyond[method][name] for method in METHODS[1:])]
+        cells = [_cell(*beyond[method][name]) for method in METHODS[1:]]
         rows.append((name, str(len(y)), str(X.shape[1]), f"{reference.mean():.4f}", *cells))
-    notes = [_standing(method, list(beyond[method].values())) for method in METHODS[1:]]
+    played = {method: [each for each in beyond[method].values() if not math.isnan(each[0])] for method in METHODS[1:]}
+    notes = [_standing(method, differences) for method, differences in played.items() if differences]
     return Table("Held-out log loss beside maximum likelihood", ("data set", "rows", "columns", *METHODS), rows, notes)
+
+
+def _cell(mean: float, error: float) -> str:
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:+.4f}" if math.isnan(error) else f"{mean:+.4f} ± {error:.4f}"
 
 
 def _standing(method: str, beyond: Sequence[tuple[float, float]]) -> str:

@@ -48,3 +48,7 @@ def test_every_method_is_played_and_its_difference_told() -> None:
     difference = np.mean(np.array(found["Auto, average"]) - found["maximum likelihood"])
     assert table.rows[0][4].startswith(f"{difference:+.4f} ±")
     assert len(table.notes) == len(METHODS) - 1
+    found["SMP"] = [math.nan, math.nan]
+    without = batch_table({"made": (X, y)}, {"made": found})
+    assert without.rows[0][3 + METHODS.index("SMP")] == "–"
+    assert not any(note.startswith("SMP:") for note in without.notes)
