@@ -10,10 +10,10 @@ LOG_2 = math.log(2.0)
 SHORT = 0.015625  # below it e^-s - 1 needs eight terms: the next is below 1e-19 of it
 
 
-@compiled("UniTuple(f8,2)(f8)")
-def exponentials(z: float) -> tuple[float, float]:
-    r"""$e^{-z}$ and $e^{-z} - 1$ for z ≥ 0. O(1)."""
-    if z < 1.0:
+@compiled("UniTuple(f8,2)(f8,f8)")
+def exponentials(z: float, small: float) -> tuple[float, float]:
+    r"""$e^{-z}$ and $e^{-z} - 1$ for z ≥ 0; the second to full relative precision below `small`. O(1)."""
+    if z < small:
         fall = math.expm1(-z)
         return 1.0 + fall, fall
     e = math.exp(-z)
@@ -26,13 +26,12 @@ def carried(e: float, fall: float, s: float) -> tuple[float, float]:
     low = (1.0 - s / 2) + s * s * (1 / 6 - s * (1 / 24))
     high = (1 / 120 - s * (1 / 720)) + s * s * (1 / 5040 - s * (1 / 40320))
     change = -e * (s * (low + (s * s) * (s * s) * high))
-    fall += change
-    return (1.0 + fall if fall > -0.6 else e + change), fall
+    return e + change, fall + change
 
 
 @compiled("UniTuple(f8,3)(f8,f8)")
 def solve(m: float, a: float) -> tuple[float, float, float]:
-    r"""The z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$, each to full precision.
+    r"""The z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$, the first to full precision.
 
     The left side is concave, so Newton from a point left of the root climbs to it and never passes it; all candidates
     for the start lie left, since tanh(z/2) ≤ min(1, z/2) and z ≤ m. One exponential, then two to eight steps that carry it along:
@@ -45,12 +44,14 @@ def solve(m: float, a: float) -> tuple[float, float, float]:
         near = math.log(a / max(math.log(a) + LOG_2 - excess, 1.0))
         if near > 1.0:
             z = max(z, near * (1.0 - 1e-15))
-    e, fall = exponentials(z)
+    # e^-z - 1 to full precision costs more, and is needed only where it is small, or times a large a
+    small = 1.0 if a > 0.125 else 0.0625
+    e, fall = exponentials(z, small)
     for _ in range(100):
         sigma = 1.0 / (1.0 + e)
         slope = 1.0 + a * (2.0 * e * sigma * sigma)
         # a tanh(z/2) = a - 2aσ(-z): where m is close to a, only their exact difference keeps the digits
-        missing = (m - z) + a * (fall * sigma) if z < 1.0 else (excess - z) + a * (2.0 * e * sigma)
+        missing = (m - z) + a * (fall * sigma) if z < small else (excess - z) + a * (2.0 * e * sigma)
         step = missing / slope
         if not step > 0.0:
             break
@@ -62,7 +63,7 @@ def solve(m: float, a: float) -> tuple[float, float, float]:
         if step < SHORT:
             e, fall = carried(e, fall, step)
         else:
-            e, fall = exponentials(z)
+            e, fall = exponentials(z, small)
         if last:
             break
     return z, e, fall

@@ -9,7 +9,7 @@ import math
 
 from aioli.numerics.compiling import Vector, compiled
 from aioli.numerics.curvature import tight_curvature_at
-from aioli.numerics.root import exponentials, solve
+from aioli.numerics.root import solve
 from aioli.state.game import Rule
 from aioli.state.state import Tally
 
@@ -46,7 +46,7 @@ def play_round(
     else:
         z = logit
         size = abs(z)
-        e, _ = exponentials(size)
+        e = math.exp(-size)
         delta = m - z
     missed = math.log1p(e)  # the loss where the likelier label comes
     said = z
