@@ -110,6 +110,7 @@ def test_regret_stays_below_the_certificate_through_exchanges(
     learner = Nystrom(AIOLI(4.0, 0.1, intercept=False), points=20, accuracy=0.001, bandwidth=0.7)
     played: list[Matrix] = [np.empty((0, 0))]  # every row so far, as seen, in the coordinates of now
     exchanges = []
+    volumes: list[float] = []  # log det K before each exchange
     learn, drop = Projections._learn, Dictionary.drop
 
     def learning(self: Projections, F: Matrix, y: Vector, w: None, z: None, rows: slice, said: Vector) -> None:
@@ -119,6 +120,7 @@ def test_regret_stays_below_the_certificate_through_exchanges(
         played[0] = np.concatenate([before, F[rows]])
 
     def dropping(self: Dictionary, j: int) -> tuple[Vector, Vector]:
+        volumes.append(-2.0 * float(np.log(np.abs(np.diag(self.U))).sum()))
         cosines, sines = drop(self, j)
         for i, (c, s) in enumerate(zip(cosines, sines, strict=True), j):
             played[0][:, [i, i + 1]] = played[0][:, [i, i + 1]] @ np.array([[c, s], [-s, c]])
@@ -133,6 +135,7 @@ def test_regret_stays_below_the_certificate_through_exchanges(
             y[t] = float(learner.predict(x) <= 0.5)
         learner.learn(x, y[t])
     assert len(exchanges) >= 5
+    assert np.diff(volumes).min() >= math.log(4.0) - 1e-9  # so exchanges come to an end: det K is at most 1
     best = best_in_ball(played[0], y, 4.0, intercept=False)
     assert learner.loss - best.loss <= learner.certificate(tight=True) + 1e-6
     assert (learner.loss > best.loss) == adversarial

@@ -66,6 +66,12 @@ def test_orthogonal_directions_are_orthogonal_and_as_long_as_independent_ones() 
     assert_allclose(W.T @ W / 4000, np.eye(4), atol=0.1)  # the covariance of N(0, I), 4000 draws
 
 
+def test_more_columns_than_features_have_orthogonal_directions_too() -> None:
+    W = random_directions(6, 1000, "rbf", True, np.random.default_rng(0))
+    assert_allclose(W @ W.T, np.diag(np.diag(W @ W.T)), atol=1e-10)
+    assert_allclose(np.diag(W @ W.T), 1000.0, rtol=0.2)  # chi-square of 1000, √(2/1000) of spread
+
+
 def test_features_have_length_one_however_far_the_row() -> None:
     F = waves(64, 3).map(np.array([[0.0, 0.0, 0.0], [1.0, -2.0, 3.0], [1e90, 0.0, -1e95]]))
     assert_allclose(np.linalg.norm(F, axis=1), 1.0, rtol=1e-14)

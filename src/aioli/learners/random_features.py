@@ -100,11 +100,12 @@ def random_directions(count: int, width: int, kernel: str, orthogonal: bool, rng
     if not orthogonal:
         return rng.normal(size=(count, width))
     groups: list[Matrix] = []
-    for _ in range(-(-count // width)):
-        Q, R = np.linalg.qr(rng.normal(size=(width, width)))
-        lengths = np.sqrt(rng.chisquare(width, size=width))
+    for first in range(0, count, width):
+        size = min(width, count - first)
+        Q, R = np.linalg.qr(rng.normal(size=(width, size)))
+        lengths = np.sqrt(rng.chisquare(width, size=size))
         groups.append(lengths[:, None] * (Q * np.sign(np.diag(R))).T)  # the signs make Q uniform over rotations
-    return np.concatenate(groups)[:count]
+    return np.concatenate(groups)
 
 
 class Waves(Expert):
