@@ -257,9 +257,11 @@ def test_memory_is_a_few_numbers_a_column_and_files_hold_only_columns_that_were_
     assert (tmp_path / "model").stat().st_size < 8 * 46 * met + 50_000  # the mixture's board, and the header
 
 
-def test_rows_are_wide_by_their_shape() -> None:
-    assert is_wide(sparse.csr_array((1, 10_000)))
-    assert is_wide(np.zeros(10_000))
-    assert not is_wide(sparse.csr_array((10_000, 300)))
-    assert not is_wide(np.zeros((3, 1200)))
-    assert not is_wide([[0.0, 1.0]])
+def test_rows_are_wide_by_their_width_and_their_first_row_in_whatever_form_and_number_they_come() -> None:
+    words_of_300, numbers = np.zeros((50, 300)), np.ones((50, 300))
+    words_of_300[:, ::10] = 1.0
+    for X, wide in ((words_of_300, True), (numbers, False), (words_of_300[:, :200], False)):
+        assert is_wide(X) == is_wide(X[0]) == is_wide(X[:1]) == wide
+        assert is_wide(sparse.csr_array(X)) == is_wide(sparse.coo_array(X[0])) == is_wide(sparse.csc_matrix(X)) == wide
+    assert is_wide(np.ones(3000))
+    assert not is_wide(np.ones((0, 3000)))
