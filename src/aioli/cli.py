@@ -43,6 +43,15 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="play a real stream row by row, and watch the loss and the certificate")
     demo.add_argument("--figure", metavar="FILE", help="also draw the run into this file (PNG, SVG or PDF)")
     _add_run(commands)
+    predict = commands.add_parser("predict", help="the probabilities of new rows, from a saved model")
+    predict.add_argument("source", metavar="FILE", help="a file, a folder, or - for standard input")
+    predict.add_argument("--model", required=True, metavar="MODEL", help="what aioli run --save wrote")
+    predict.add_argument("--out", metavar="FILE", help="where to (.parquet, .csv, .jsonl); default: print them")
+    predict.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    _add_reading(predict)
+    look = commands.add_parser("inspect", help="what a saved model knows")
+    look.add_argument("model", metavar="MODEL", help="what aioli run --save, or a learner's save(), wrote")
+    look.add_argument("--json", action="store_true", help="print one JSON object")
     paper = commands.add_parser("paper", help="the paper's figures, table and theorems, measured again")
     paper.add_argument("--out", metavar="DIR", default="paper", help="where figures and numbers go (default: ./paper)")
     paper.add_argument("--fast", action="store_true", help="smaller and fewer runs: under a minute")
@@ -56,8 +65,12 @@ def _add_run(commands: Any) -> None:
     run.add_argument("source", metavar="FILE", help="a file, a folder, - for standard input, or synthetic:NAME")
     _add_reading(run)
     learning = run.add_argument_group("learning")
-    learning.add_argument("--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, 'AIOLI(radius=2)', …")
-    learning.add_argument("--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)")
+    learning.add_argument(
+        "--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, 'AIOLI(radius=2)', …"
+    )
+    learning.add_argument(
+        "--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)"
+    )
     learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
@@ -66,7 +79,9 @@ def _add_run(commands: Any) -> None:
     results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     keeping = run.add_argument_group("being killed, and going on")
     keeping.add_argument("--checkpoint", metavar="DIR", help="keep the state of the run in this folder")
-    keeping.add_argument("--every", type=float, default=10.0, metavar="S", help="seconds between checkpoints (default: 10)")
+    keeping.add_argument(
+        "--every", type=float, default=10.0, metavar="S", help="seconds between checkpoints (default: 10)"
+    )
     keeping.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint, if it has one")
 
 
@@ -74,11 +89,15 @@ def _add_reading(command: Any) -> None:
     """How a file is read: the same for every command that reads one."""
     reading = command.add_argument_group("reading")
     reading.add_argument("--label", metavar="COLUMN", help="the label's column: its name, or number (1 first, -1 last)")
-    reading.add_argument("--positive", metavar="VALUE", help="which label is the positive class (default: 1, true, yes, …)")
+    reading.add_argument(
+        "--positive", metavar="VALUE", help="which label is the positive class (default: 1, true, yes, …)"
+    )
     for kind in ("number", "category", "date", "skip"):
         text = "leave out these columns" if kind == "skip" else f"read these columns as {kind}s".replace("ys", "ies")
         reading.add_argument(f"--{kind}", action="append", default=[], metavar="COLUMN", help=text)
-    reading.add_argument("--columns", type=int, default=256, metavar="N", help="of their own for categories (default: 256)")
+    reading.add_argument(
+        "--columns", type=int, default=256, metavar="N", help="of their own for categories (default: 256)"
+    )
     reading.add_argument("--format", metavar="NAME", help="csv, tsv, parquet, arrow, jsonl, svmlight or vw")
     reading.add_argument("--delimiter", metavar="C", help="between cells (default: the one that the first line shows)")
     reading.add_argument("--no-header", action="store_true", help="the first row is no header; columns are 1, 2, 3, …")
@@ -110,9 +129,20 @@ def _run(given: argparse.Namespace) -> None:
     elif given.command == "run":
         from aioli.commands.run import Options, run_stream
 
-        asked = {name: getattr(given, name) for name in ("source", "learner", "rows", "seed", "predictions", "save", "report")}
+        asked = {
+            name: getattr(given, name)
+            for name in ("source", "learner", "rows", "seed", "predictions", "save", "report")
+        }
         kept = {name: getattr(given, name) for name in ("checkpoint", "resume", "every")}
         run_stream(Options(**asked, **kept, reading=_reading(given), as_json=given.json))
+    elif given.command == "predict":
+        from aioli.commands.predict import predict_file
+
+        predict_file(given.source, given.model, _reading(given), given.out, given.json)
+    elif given.command == "inspect":
+        from aioli.commands.inspect import inspect_model
+
+        inspect_model(given.model, given.json)
     else:
         from aioli.paper import run_paper
 

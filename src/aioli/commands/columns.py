@@ -1,4 +1,4 @@
-"""What is told of the columns of a stream: least, mean and greatest as it goes, kinds and what is missing at the end."""
+"""What is told of the columns of a stream: their extremes as it goes, their kinds and what is missing at the end."""
 
 from typing import Any
 
@@ -43,9 +43,10 @@ class Extremes:
 
 def described(stream: Any, rows: int, extremes: Extremes | None) -> list[Column]:
     """The columns of the stream, as a report shows them."""
-    encoder = getattr(stream, "encoder", None)
+    encoder: Any = getattr(stream, "encoder", None)
+    shared = 0 if encoder is None else encoder.shared
     if stream.sparse:
-        note = _shared(encoder.shared)
+        note = _shared(shared)
         return [Column("features by name", "sparse", categories=len(stream.features), note=note)]
     missing = getattr(encoder, "missing", {})
     categories = getattr(encoder, "categories", {})
@@ -62,7 +63,7 @@ def described(stream: Any, rows: int, extremes: Extremes | None) -> list[Column]
                 kind,
                 missing=missing.get(name, 0) / rows,
                 categories=categories.get(name),
-                note=_shared(encoder.shared) if kind == "category" and encoder.shared else "",
+                note=_shared(shared) if kind == "category" else "",
                 least=least,
                 mean=mean,
                 greatest=greatest,

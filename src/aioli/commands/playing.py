@@ -38,7 +38,7 @@ class Playing:
         self._counting: Future[None] | None = None
 
     def tables(self) -> Iterator[int]:
-        """Play table after table; yields the rows so far, at moments when all that is remembered is of the same rows."""
+        """Play table after table; yields the rows so far, when all that is remembered is of the same rows."""
         with _Ahead(self.stream.tables()) as ahead:
             for table in ahead:
                 self._play(self.stream.encode(table))
@@ -113,7 +113,8 @@ def grow_to(learner: Any, width: int, features: list[str]) -> None:
     if known is not None and known < width:
         if not hasattr(learner, "grow"):
             raise ValueError(
-                f"{type(learner).__name__} cannot grow, and a new feature has come, {features[known]!r}; use Auto or AIOLI"
+                f"{type(learner).__name__} cannot grow, and a new feature has come, {features[known]!r}; use Auto or "
+                "AIOLI"
             )
         learner.grow(width - known)
     if hasattr(learner, "feature_names_") and len(learner.feature_names_ or ()) != width:
@@ -123,7 +124,7 @@ def grow_to(learner: Any, width: int, features: list[str]) -> None:
 class _Ahead:
     """Reads tables in a thread of its own, a few ahead of the one that is played."""
 
-    def __init__(self, tables: Iterator[Any]) -> None:
+    def __init__(self, tables: Any) -> None:
         self._tables = tables
         self._queue: queue.Queue[Any] = queue.Queue(AHEAD)
         self._stopped = threading.Event()

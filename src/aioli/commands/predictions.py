@@ -26,7 +26,9 @@ class Spool:
     def __init__(self, path: Path, rows: int = 0) -> None:
         self.path = path
         if rows and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
-            raise ValueError(f"{path}: the predictions of the checkpoint are missing or cut short; begin without --resume")
+            raise ValueError(
+                f"{path}: the predictions of the checkpoint are missing or cut short; begin without --resume"
+            )
         self._file = path.open("r+b" if rows else "w+b")
         self._file.truncate(rows * ENTRY.itemsize)
         self._file.seek(0, os.SEEK_END)
@@ -68,7 +70,9 @@ def check_ending(path: str) -> None:
     """Refuse early what could not be written at the end."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
-        raise ValueError(f"{path}: predictions are written as {', '.join(ENDINGS)}; give a name that ends in one of them")
+        raise ValueError(
+            f"{path}: predictions are written as {', '.join(ENDINGS)}; give a name that ends in one of them"
+        )
     if ending == ".parquet":
         _parquet()
     if not Path(path).absolute().parent.is_dir():

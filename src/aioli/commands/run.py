@@ -15,8 +15,8 @@ from aioli.commands.models import save_model, why_not_saved
 from aioli.commands.playing import Playing
 from aioli.commands.predictions import Spool, check_ending
 from aioli.commands.synthetic import SCHEME, SyntheticStream
-from aioli.streams.filestream import FileStream, Reading
 from aioli.streams.files.sources import STANDARD_INPUT
+from aioli.streams.filestream import FileStream, Reading
 
 __all__ = ["Options", "run_stream"]
 
@@ -61,10 +61,9 @@ class Options:
     def fingerprint(self) -> dict[str, Any]:
         """What must be the same for a run to go on."""
         told = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
-        return json.loads(json.dumps({**told, **asdict(self.reading)}, default=list)) | {
-            "predictions": self.predictions is not None,
-            "report": self.report is not None,
-        }
+        written = {"predictions": self.predictions is not None, "report": self.report is not None}
+        plain: dict[str, Any] = json.loads(json.dumps({**told, **written, **asdict(self.reading)}))
+        return plain
 
 
 def run_stream(options: Options) -> None:
@@ -128,7 +127,7 @@ def _leave(options: Options, playing: Playing, kept: Checkpoints | None, error: 
         kept.keep(playing)
         said.append(f"go on from them with --checkpoint {options.checkpoint} --resume")
     if options.save is not None and playing.rows:
-        save_model(options.save, playing.learner, playing.stream.state())
+        save_model(options.save, playing.learner, {**playing.stream.state(), "label": playing.stream.label})
         said.append(f"the model is in {options.save}")
     if playing.rows or kept is not None:
         error.add_note("; ".join(said))

@@ -28,7 +28,7 @@ def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
         assert playing.spool is not None
         write_predictions(options.predictions, playing.spool, names)
     if options.save is not None:
-        save_model(options.save, playing.learner, stream.state())
+        save_model(options.save, playing.learner, {**stream.state(), "label": stream.label})
     if options.source != STANDARD_INPUT and not stream.sparse and not getattr(stream, "hostile", False):
         from aioli.commands.hindsight import AFFORDABLE, with_regret
 
@@ -95,7 +95,9 @@ def _report(options: Any, playing: Playing, names: tuple[str, str], summary: dic
     if summary["certificate"] is not None:
         notes.append(f"The certificate holds against {summary['certificate_against']}.")
     if summary["regret"] is None:
-        notes.append("The regret in hindsight was not computed: the stream is too long, too wide, or cannot be read twice.")
+        notes.append(
+            "The regret in hindsight was not computed: the stream is too long, too wide, or cannot be read twice."
+        )
     if summary["shared"]:
         notes.append(f"{summary['shared']:,} values of rare categories share hashed buckets.")
     weights = [Weight(e.name, e.weight, e.uncertainty) for e in effects(playing.learner)[:WEIGHTS]]

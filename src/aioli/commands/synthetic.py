@@ -60,7 +60,9 @@ class SyntheticStream:
         if y is None:
             y = np.array([float(self.learner.predict(X[0]) < 0.5)])
         self._played += len(y)
-        return Batch(X, self.labels.encode(y, lambda t: f"{self.name}, row {self._played - len(y) + t + 1}"), None, None)
+        return Batch(
+            X, self.labels.encode(y, lambda t: f"{self.name}, row {self._played - len(y) + t + 1}"), None, None
+        )
 
     def state(self) -> dict[str, Any]:
         """All that is needed to go on."""

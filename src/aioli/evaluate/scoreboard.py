@@ -5,7 +5,18 @@ from typing import Any, Self
 
 import numpy as np
 
-from aioli.evaluate.scores import AUC, BINS, OCTAVES, STEPS, Accuracy, BaseRate, Brier, Calibration, LogLoss, Reliability
+from aioli.evaluate.scores import (
+    AUC,
+    BINS,
+    OCTAVES,
+    STEPS,
+    Accuracy,
+    BaseRate,
+    Brier,
+    Calibration,
+    LogLoss,
+    Reliability,
+)
 from aioli.numerics.compiling import Matrix, Vector, compiled
 
 __all__ = ["Scoreboard"]

@@ -22,7 +22,8 @@ Word = Any  # an unsigned integer of 64 bits, such as a place in the text: Numba
 NUMBER, LABEL, TEXT, SKIPPED = range(4)  # what becomes of a column
 ENDED, RAGGED = range(2)  # why reading stopped: no whole row is left (or no room for one), or a row of another width
 
-NEWLINE, RETURN, QUOTE, PLUS, MINUS, POINT = 10, 13, 34, 43, 45, 46
+NEWLINE, RETURN, QUOTE, PLUS, MINUS, POINT, ZERO = 10, 13, 34, 43, 45, 46, 48
+MOST_DIGITS = 18  # of a number that 64 bits hold with its sign
 WIDEST_POWER = 60  # 10 to such a power is kept as a sum of two float64: beyond, numbers are rare, and left to Python
 EXACT_POWER = 22  # 10^22 is the last power of ten that float64 holds exactly
 
@@ -107,11 +108,22 @@ def end_of_cell(text: Bytes, i: Word, stop: Word, delimiter: int) -> Word:
     return i
 
 
+@compiled("u8(u1[::1],u8)")
+def leading_zeros(text: Bytes, i: Word) -> Word:
+    """With how many zeros the number at i begins, before and behind its point. O(their number)."""
+    zeros: Word = np.uint64(0)
+    while text[i] == ZERO or text[i] == POINT:
+        zeros += ONE if text[i] == ZERO else np.uint64(0)
+        i += ONE
+    return zeros
+
+
 @compiled("Tuple((f8,u8))(u1[::1],u8)")
 def read_number(text: Bytes, i: Word) -> tuple[float, Word]:
     """The number that is written at i, NaN if there is no plain one, and where it ends. O(its length)."""
     negative = text[i] == MINUS
     i += ONE if negative or text[i] == PLUS else np.uint64(0)
+    first = i
     digits, mantissa = leading_digits(eight_bytes(text, i))
     i += digits
     if digits == EIGHT:
@@ -142,7 +154,9 @@ def read_number(text: Bytes, i: Word) -> tuple[float, Word]:
             raised = np.int64(exponent)
             i = at + count
         power += -raised if down else raised
-    if digits == 0 or digits > 18:
+    if digits > MOST_DIGITS:
+        digits -= leading_zeros(text, first)
+    if digits == 0 or digits > MOST_DIGITS:
         return np.nan, i
     value = decimal(np.int64(mantissa), power)
     return -value if negative else value, i

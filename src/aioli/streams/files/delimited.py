@@ -18,6 +18,7 @@ __all__ = ["Delimited"]
 ROWS = 16384  # rows in a table, at most
 CELLS = 1 << 21  # numbers in a table, at most
 SAMPLE = 1000  # rows from which the kinds of columns are told
+LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get so many
 DELIMITERS = ",\t;|"
 NO_DELIMITERS = '"\r\n.+-'  # they have another meaning, as letters and digits have
 
@@ -51,14 +52,13 @@ class Delimited:
             self._window.go_on(self._window.start + len(first.encode()))
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(cells_of_it)]
         self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
-        self._kinds: dict[str, str] | None = None
+        self._window.hold(SAMPLE + 1, LONGEST_SAMPLE)
+        texts = self._read(dict.fromkeys(self._names, "text"), None, SAMPLE, keep=True).texts
+        self._kinds = {name: kind_of(texts[name]) for name in self._names}
 
     @property
     def columns(self) -> dict[str, str]:
         """The columns, and what each seems to be by its first thousand rows."""
-        if self._kinds is None:
-            texts = self._read(dict.fromkeys(self._names, "text"), None, SAMPLE, keep=True).texts
-            self._kinds = {name: kind_of(texts[name]) for name in self._names}
         return self._kinds
 
     @property
@@ -97,6 +97,10 @@ class Delimited:
         while text.count(b'"', 0, end) % 2 and end < len(text):  # a name with an end of line in it
             end = text.index(b"\n", end) + 1
         row = text[: first if text.count(b'"', 0, end) % 2 else end]
+        if b"\r" in row.rstrip(b"\r\n") and b'"' not in row:
+            raise ValueError(
+                f"{self.source.name}: its lines end with a mere return; convert them to end with a newline"
+            )
         try:
             return row.decode()
         except UnicodeDecodeError:

@@ -65,6 +65,11 @@ class Window:
         self.bytes = np.frombuffer(text, dtype=np.uint8)
         return more
 
+    def hold(self, lines: int, most: int) -> None:
+        """Read on until the window has so many lines, or so many bytes, or all that there are."""
+        while self.stop - self.start < most and self.line_of(self.stop) - self.line < lines and self.fill():
+            pass
+
     def whole_lines(self) -> int:
         """Where the last whole line of the window ends, which is `start` only at the end of the source."""
         while True:

@@ -1,0 +1,54 @@
+"""`aioli inspect`: what a saved model knows, told without running anything that is in the file."""
+
+import json
+from typing import Any
+
+from aioli.commands.display import told
+from aioli.commands.models import load_model
+from aioli.learners.effects import effects, unit_of
+
+__all__ = ["inspect_model"]
+
+SHOWN = 20
+
+
+def inspect_model(path: str, as_json: bool = False) -> None:
+    """Print the learner, its rounds and loss, its certificate, its columns, its weights and how sure they are."""
+    learner, taught = load_model(path)
+    certificate = learner.certificate() if callable(getattr(learner, "certificate", None)) else None
+    rounds = int(getattr(learner, "rounds", 0))
+    labels = taught.get("labels", {})
+    summary: dict[str, Any] = {
+        "learner": repr(learner).partition("  #")[0],
+        "rounds": rounds,
+        "log_loss": learner.loss / rounds if rounds else None,
+        "certificate": None if certificate is None else float(certificate),
+        "radius": None if certificate is None else certificate.radius,
+        "against": None if certificate is None else certificate.against or "the columns themselves",
+        "features": learner.n_features_,
+        "positive": labels.get("positive"),
+        "negative": labels.get("negative"),
+    }
+    weights = effects(learner)
+    heard = getattr(learner, "weights_", None)
+    columns = taught.get("encoder", {}).get("kinds", {})
+    if as_json:
+        told_weights = [{"name": e.name, "weight": e.weight, "uncertainty": e.uncertainty} for e in weights]
+        print(
+            json.dumps({**summary, "columns": columns, "experts": heard, "weights": told_weights}, ensure_ascii=False)
+        )
+        return
+    print(told(summary))
+    if columns:
+        print("\ncolumns\n" + "\n".join(f"  {name}: {kind}" for name, kind in columns.items()))
+    if heard:
+        print("\nexperts, and how much each is heard")
+        print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(heard.items(), key=lambda e: -e[1])))
+    if weights:
+        print(f"\nweights: what {unit_of(learner)} adds to the log-odds, ± one standard deviation")
+        width = max(len(e.name) for e in weights[:SHOWN])
+        for e in weights[:SHOWN]:
+            sure = "" if e.uncertainty is None else f" ± {e.uncertainty:.3g}"
+            print(f"  {e.name:<{width}}  {e.weight:+.4g}{sure}")
+        if len(weights) > SHOWN:
+            print(f"  … and {len(weights) - SHOWN:,} smaller ones (--json has them all)")
