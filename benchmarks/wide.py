@@ -71,7 +71,7 @@ def measured(name: str, X: Any, y: Vector, repeats: int) -> tuple[str, ...]:
         f"{ours / min(theirs.values()):.3f}",
         f"{bulk.median:.2g} ({bulk.low:.2g}–{bulk.high:.2g})",
         f"{single.median:.2g} ({single.low:.2g}–{single.high:.2g})",
-        f"{learner.memory_ / 1e6:.0f}",
+        f"{learner.memory_ / 1e6:.2g}",
     )
 
 
