@@ -188,7 +188,8 @@ class AIOLIClassifier(MiniBatchClassifier):
         count = len(values)
         room = max(self._learner.n_features_ or LEAST_ROOM, 1 << (len(self._columns) + len(new or ())).bit_length())
         ends = np.arange(count + 1) * order.size
-        return csr_array((data, np.tile(places[order], count), ends), shape=(count, room))
+        columns = places[order] if count == 1 else np.tile(places[order], count)
+        return csr_array((data, columns, ends), shape=(count, room))
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:

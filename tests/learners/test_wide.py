@@ -165,6 +165,9 @@ def test_hashing_plays_the_game_of_the_buckets_whatever_the_width() -> None:
     assert_array_equal(announced, expected)
     assert learner.loss == plain.loss
     assert learner.n_features_ is None
+    single = Wide(hashing=6)
+    assert_array_equal([single.learn(X[[t]], y[t]) for t in range(len(y))], announced)
+    assert single.predict(X[[0]]) == learner.predict(X[[0]].toarray()[0]) == learner.predict_many(X[:1])[0]
     far = sparse.csr_array((np.ones(2), ([0, 0], [7, 10**9])), shape=(1, 10**9 + 1))
     assert 0.0 < learner.learn(far, 1) < 1.0
     assert learner.grow(5).predict(X[[0]]) > 0.0
@@ -212,6 +215,8 @@ def test_the_certificate_is_never_below_the_regret(adversarial: bool) -> None:
         proven = learner.certificate(radius=radius)
         assert proven >= loss - best_in_ball(rows, y, radius, weights=weights).loss
         assert (proven.radius, proven.rounds, proven.theorem) == (radius, len(y), math.inf)
+    with pytest.raises(ValueError, match="radius is nan"):
+        learner.certificate(radius=math.nan)
 
 
 def test_a_saved_learner_goes_on_bit_for_bit(tmp_path: Path) -> None:

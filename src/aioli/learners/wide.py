@@ -3,12 +3,13 @@
 import math
 import os
 from collections.abc import Sequence
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
 from aioli.learners.columns import ColumnLearner
+from aioli.learners.wide_experts import EXPERTS
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.state.certificate import Certificate
@@ -28,36 +29,6 @@ MOST_BITS = 30
 GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64/φ: neighbouring columns go to distant buckets
 SPARSE_COLUMNS, SPARSE_SHARE = 200, 0.25  # more columns than this, of which at most this share is not 0, are wide
 MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eight matrices of so many take 256 MB
-
-
-class WideExpert(NamedTuple):
-    """A state of a diagonal and the mean row on a view of the row, with prior precision λ, that may forget."""
-
-    view: str
-    ridge: float
-    forgetting: float = 1.0
-
-    @property
-    def name(self) -> str:
-        """What `weights_` calls it."""
-        fades = f", ρ = {self.forgetting:g}" if self.forgetting < 1.0 else ""
-        return f"{self.view}, λ = {self.ridge:g}{fades}"
-
-
-# A grid over what is sensible for words, clicks and categories, in steps of ten: a small λ where columns are many and
-# each says something, a larger one where they repeat each other. A budget keeps the first of them.
-EXPERTS = (
-    WideExpert("rarity", 0.01),
-    WideExpert("presence", 1.0),
-    WideExpert("amount", 0.1),
-    WideExpert("rarity", 0.1),
-    WideExpert("presence", 10.0),
-    WideExpert("rarity", 0.001),
-    WideExpert("presence", 1.0, forgetting=0.99),
-    WideExpert("amount", 0.01),
-    WideExpert("rarity", 1.0),
-    WideExpert("presence", 0.1),
-)
 
 
 class Wide(ColumnLearner):
@@ -161,6 +132,8 @@ class Wide(ColumnLearner):
         run's own proof and no theorem: nothing is promised beforehand. `tight` has nothing to add here. O(d).
         """
         del tight
+        if not 0.0 <= radius < math.inf:
+            raise ValueError(f"radius is {radius!r}; it must be a finite number of at least 0")
         return self._state.certificate(radius)
 
     @property
@@ -238,21 +211,27 @@ class Wide(ColumnLearner):
         return rows if self.hashing is None else _hashed(rows, self.hashing)
 
     def _entries(self, x: object) -> SparseChunk | None:
-        """A single row that is in canonical form already; None for any other, and with hashing."""
-        width = self.n_features_
-        if width is None:
+        """A single row that is in canonical form already; None for any other."""
+        if self._state.width is None:
             return None
-        if type(x) is np.ndarray and x.shape == (width,) and x.dtype == np.float64:
+        if type(x) is np.ndarray and x.ndim == 1 and x.dtype == np.float64:
             columns: Indices = np.flatnonzero(x)
             values: Vector = x[columns]
-        elif isinstance(x, (sparse.csr_array, sparse.csr_matrix)) and x.shape == (1, width):
-            columns, values = x.indices.astype(np.int64), x.data
+            width = x.size
+        elif isinstance(x, (sparse.csr_array, sparse.csr_matrix)) and x.ndim == 2 and x.shape[0] == 1:
+            columns, values, width = x.indices.astype(np.int64), x.data, x.shape[1]
             if not (values.dtype == np.float64 and values.size == columns.size == x.indptr.item(-1)):
                 return None
         else:
             return None
+        if self.hashing is not None:
+            columns = _buckets(columns, self.hashing)
+            order = np.argsort(columns)
+            columns, values = columns[order], values[order]
+        elif width != self._state.width:
+            return None
         values = np.ascontiguousarray(values)
-        norm = length_of_entries(columns, values, width)
+        norm = length_of_entries(columns, values, self._state.width)
         return SparseChunk(np.array([0, columns.size]), columns, values, np.array([norm])) if norm <= LONGEST else None
 
     def _logits(self, rows: Any) -> Vector:
@@ -290,8 +269,13 @@ def is_wide(X: Any) -> bool:
 
 
 def _hashed(rows: SparseRows, bits: int) -> SparseRows:
-    """The rows with their columns in 2^bits buckets, by multiplicative hashing; what meets in one is added."""
+    """The rows with their columns in buckets; what meets in one is added."""
     matrix = rows.values
-    buckets = (matrix.indices.astype(np.uint64) * GOLDEN >> np.uint64(64 - bits)).astype(np.int64)
+    buckets = _buckets(matrix.indices, bits)
     hashed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
     return SparseRows(hashed, intercept=False, widest=math.inf, single=rows.single)
+
+
+def _buckets(columns: Indices, bits: int) -> Indices:
+    """The bucket of each column, one of 2^bits, by multiplicative hashing."""
+    return (columns.astype(np.uint64) * GOLDEN >> np.uint64(64 - bits)).astype(np.int64)
