@@ -1,7 +1,6 @@
 """Quadratics over a ball: the trust-region problem, in the basis where the quadratic is diagonal."""
 
 import numpy as np
-from scipy.optimize import brentq
 
 from aioli.numerics.compiling import Vector
 
@@ -31,6 +30,8 @@ def ball_multiplier(g: Vector, b: Vector, radius: float) -> float:
         elif shortfall(upper) <= 0.0:  # equality up to rounding: all of g is negligible
             mu = upper
         else:
+            from scipy.optimize import brentq  # 0.15 s, where learning never needs it
+
             mu = float(brentq(shortfall, lower, upper, xtol=1e-300, rtol=1e-14, maxiter=2000))
         scaled = mu * pull
         return float(scaled / radius) if 0.0 < scaled < 1e300 else float(mu / radius * pull)
