@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
-from aioli.state.mixture import Mixture, combine_rows, mixture_cost
+from aioli.state.mixture import Mixture, announce, combine_rows, mixture_cost, unpack_compiled
 
 
 def play(Z: Matrix, y: Vector, prior: Vector, stakes: Vector | None = None) -> tuple[Vector, Mixture]:
@@ -123,6 +123,38 @@ def test_a_retired_expert_is_heard_no_more() -> None:
     assert_allclose(mixture.weights.sum(), 1.0)
 
 
+@given(st.integers(1, 300), st.integers(2, 8), st.integers(0, 10**6), st.data())
+def test_leaving_is_retiring(n: int, K: int, seed: int, data: st.DataObject) -> None:
+    leaving = data.draw(st.lists(st.integers(0, K - 1), min_size=1, max_size=K - 1, unique=True))
+    Z, y = some_experts(n + 200, K, seed)
+    stakes = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 40.0], len(Z))
+    _, stayed = play(Z[:n], y[:n], np.random.default_rng(seed).uniform(0.5, 3.0, K), stakes[:n])
+    left = stayed.without(leaving)
+    for expert in leaving:
+        stayed.retire(expert)
+    staying = [i for i in range(K) if i not in leaving]
+    expected, said = np.empty(200), np.empty(200)
+    combine_rows(stayed.board, Z[n:], y[n:], stakes[n:], expected)
+    combine_rows(left.board, np.ascontiguousarray(Z[n:, staying]), y[n:], stakes[n:], said)
+    assert_allclose(said, expected, rtol=1e-9, atol=1e-9)  # only the order of sums differs
+    assert_allclose(left.weights, stayed.weights[staying], rtol=1e-9, atol=1e-300)
+
+
+@pytest.mark.parametrize("K", [1, 3, 8])
+def test_rows_in_parts_are_rows_at_once(K: int) -> None:
+    Z, y = some_experts(300, K, seed=4)
+    once, at_once = play(Z, y, np.ones(K))
+    parted, parts = Mixture(np.ones(K)), np.empty(300)
+    for t in [*range(100), *range(100, 300, 50)]:
+        part = slice(t, t + (1 if t < 100 else 50))
+        looked = parted.board.copy()
+        announced = announce(unpack_compiled(looked, K), Z[t])
+        combine_rows(parted.board, Z[part], y[part], np.ones(len(Z[part])), parts[part])
+        assert_allclose(announced, parts[t], rtol=1e-12, atol=1e-12)
+    assert np.array_equal(parts, once)
+    assert np.array_equal(parted.board, at_once.board)
+
+
 def test_experts_that_are_certain_and_wrong_do_not_end_it() -> None:
     Z = np.full((50, 2), -800.0)
     said, mixture = play(Z, np.ones(50), np.ones(2))
@@ -133,10 +165,13 @@ def test_experts_that_are_certain_and_wrong_do_not_end_it() -> None:
 def test_a_weight_of_zero_teaches_nothing_but_the_time() -> None:
     Z, y = some_experts(30, 3, seed=2)
     _, mixture = play(Z, y, np.ones(3))
-    before = mixture.u.copy(), mixture.Q[0].copy()
+    combine_rows(mixture.board, Z[:1], y[:1], np.zeros(1), np.empty(1))  # the last row's step of Q is taken here
+    (u, _, s, Q), (v, _, _, _) = mixture.stackers
+    before = u.copy(), v.copy(), Q.copy()
+    assert not s.any()
     combine_rows(mixture.board, Z[:1], y[:1], np.zeros(1), np.empty(1))
-    assert np.array_equal(before[0], mixture.u)
-    assert np.array_equal(before[1], mixture.Q[0])
+    for ours, earlier in zip((u, v, Q), before, strict=True):
+        assert np.array_equal(ours, earlier)
     other = Mixture(np.ones(3))
     other.board[:] = mixture.board
     combine_rows(mixture.board, Z[:1], np.ones(1), np.zeros(1), np.empty(1))

@@ -1,7 +1,7 @@
 """A single row through all views, experts and the mixture: one compiled call from Python.
 
 The experts' desks lie one after the other in one array, the hall: expert i has `hall[starts[i]:starts[i + 1]]`, and
-sees the view `kinds[i]`.
+sees the view `kinds[i]`. Views that nobody sees are not made.
 """
 
 import math
@@ -10,15 +10,17 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.state.mixture import announce, answer, unpack_compiled
+from aioli.state.mixture import announce, combine_rows, unpack_compiled
 from aioli.state.single import LOGIT, SPOILED, play_one, predict_logit_one
 from aioli.streams.views import SQUARE_WIDTH, VIEWS, WAVES, view_row
 
-__all__ = ["DONE", "LATE", "LONGEST", "LOSS", "ROUNDS", "learn_row", "predict_row"]
+__all__ = ["DONE", "LATE", "LONGEST", "LOSS", "ROUNDS", "SLOTS", "learn_row", "predict_row"]
 
 DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
 LONGEST = 1e150  # a row whose square is still finite
 ROUNDS, WEIGHT, LOSS, LATE = range(4)  # what the tally of the whole counts
+LABEL, STAKE, SAID, PROBABILITY = range(4)  # behind the log-odds of the experts
+SLOTS = 4
 SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
 
 
@@ -41,15 +43,24 @@ def is_row(columns: Matrix, x: Vector) -> bool:
     return math.sqrt(norm2) <= LONGEST
 
 
-@compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],b1,f8[:,::1])")
+@compiled("i8(i8[::1],i8,i8)")
+def read_width(kinds: Vector, kind: int, d: int) -> int:
+    """How much of a view is to be made: all of it, or nothing where no expert reads it."""
+    for i in range(kinds.size):
+        if kinds[i] == kind:
+            return view_width(kind, d)
+    return 0
+
+
+@compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],f8[:,::1])")
 def fill_views(
-    columns: Matrix, totals: Vector, directions: Matrix, phases: Vector, x: Vector, keep: bool, views: Matrix
+    columns: Matrix, totals: Vector, directions: Matrix, phases: Vector, x: Vector, kinds: Vector, views: Matrix
 ) -> None:
-    """All views of one row, each at the beginning of its row of `views`; `keep` counts the row in. O(d)."""
+    """Count the row in, and make the views that are read, each at the beginning of its row of `views`. O(d)."""
     d = x.size
-    standard, peak = views[0, : view_width(0, d)], views[1, : view_width(1, d)]
-    square, wave = views[SQUARE, : view_width(SQUARE, d)], views[WAVE, : view_width(WAVE, d)]
-    view_row(columns, totals, directions, phases, x, keep, standard, peak, square, wave)
+    standard, peak = views[0, : d + 1], views[1, : read_width(kinds, 1, d)]
+    square, wave = views[SQUARE, : read_width(kinds, SQUARE, d)], views[WAVE, : read_width(kinds, WAVE, d)]
+    view_row(columns, totals, directions, phases, x, standard, peak, square, wave)
 
 
 @compiled("f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
@@ -69,15 +80,11 @@ def predict_row(
         return math.nan
     d = x.size
     views = np.empty((4, max(view_width(0, d), view_width(SQUARE, d), view_width(WAVE, d))))
-    fill_views(columns, totals, directions, phases, x, False, views)
+    # counts and a board of its own, so that threads may predict side by side
+    fill_views(columns.copy(), totals.copy(), directions, phases, x, kinds, views)
     z = np.empty(kinds.size)
-    for i in range(kinds.size):  # the board begins with the prior weights: 0 for a retired expert
-        z[i] = (
-            0.0
-            if board[i] == 0.0
-            else predict_logit_one(hall[starts[i] : starts[i + 1]], views[kinds[i], : view_width(kinds[i], d)])
-        )
-    # a board of its own has its own scratch, so that threads may predict side by side
+    for i in range(kinds.size):
+        z[i] = predict_logit_one(hall[starts[i] : starts[i + 1]], views[kinds[i], : view_width(kinds[i], d)])
     return announce(unpack_compiled(board.copy(), kinds.size), z)
 
 
@@ -105,20 +112,19 @@ def learn_row(
     if first == 0:
         if not is_row(columns, x):
             return NO_ROW
-        fill_views(columns, totals, directions, phases, x, True, views)
-    parts = unpack_compiled(board, kinds.size)
-    prior = parts[0]
-    for i in range(first, kinds.size):
-        if prior[i] == 0.0:  # retired
-            continue
+        fill_views(columns, totals, directions, phases, x, kinds, views)
+    K = kinds.size
+    for i in range(first, K):
         desk = hall[starts[i] : starts[i + 1]]
         p = play_one(desk, views[kinds[i], : view_width(kinds[i], d)], y)
         if p == SPOILED:
             return i
         z[i] = desk[LOGIT] if p >= 0.0 else 0.0  # a view too long for the expert: it has nothing to say
-    said = announce(parts, z[: kinds.size])
-    answer(parts, y, 1.0)
-    z[kinds.size] = sigmoid(said)
+    slots = z[K:]
+    slots[LABEL], slots[STAKE] = y, 1.0
+    combine_rows(board, z[:K].reshape(1, K), slots[LABEL:STAKE], slots[STAKE:SAID], slots[SAID:PROBABILITY])
+    said = slots[SAID]
+    slots[PROBABILITY] = sigmoid(said)
     tally[ROUNDS] += 1.0
     tally[WEIGHT] += 1.0
     tally[LOSS] += softplus(-said if y > 0.5 else said)

@@ -8,9 +8,12 @@ spread and peak, and with them four views, each with a 1 in front and scaled to 
 - `peak`: $u/\max|u|$, which leaves rare columns alone where standardising would magnify them;
 - `square`: the first columns of the standard view, each beside its square, so that an effect may bend;
 - `wave`: periodic waves of random directions of the standard view, a kernel of low rank.
+
+Three of them may go unread: then they are not made, and what only they need is not counted, for there is no way back.
 """
 
 import math
+from collections.abc import Collection
 
 import numpy as np
 
@@ -43,9 +46,11 @@ class Views:
         """The width of each view, its 1 counted."""
         return self.width + 1, self.width + 1, 2 * min(self.width, SQUARE_WIDTH) + 1, WAVES + 1
 
-    def of_rows(self, X: Matrix) -> list[Matrix]:
-        """All views of rows that come next, and are now counted in. O(d) a row."""
-        views = [np.zeros((len(X), width)) for width in self.widths]
+    def of_rows(self, X: Matrix, read: Collection[int] = range(len(VIEWS))) -> list[Matrix]:
+        """Views of rows that come next, and are now counted in; empty if not `read`, but for the first. O(d) a row."""
+        views = [
+            np.empty((len(X), width if kind in read or kind == 0 else 0)) for kind, width in enumerate(self.widths)
+        ]
         view_rows(self.columns, self.totals, self.directions, self.phases, X, *views)
         return views
 
@@ -62,79 +67,120 @@ def _directions(width: int) -> Matrix:
     return np.array([np.random.default_rng([1, column]).normal(size=WAVES) for column in range(width)])
 
 
-@compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],b1,f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
+@compiled("f8(f8[:,::1],f8,f8[::1],f8[::1])", reassociate=True, inline=True)
+def standardise(columns: Matrix, n: float, x: Vector, standard: Vector) -> float:
+    """The n-th row in standard deviations from the mean, behind a place for the 1; its squared norm. O(d)."""
+    norm2 = 0.0
+    for j in range(x.size):
+        u = x[j] - columns[ANCHOR, j]
+        step = u - columns[MEAN, j]
+        mean = columns[MEAN, j] + step / n
+        spread = columns[SPREAD, j] + step * (u - mean)
+        variance = spread / n  # 0 for a column that has not moved, or by less than float64 can square
+        s = (u - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
+        columns[MEAN, j] = mean
+        columns[SPREAD, j] = spread
+        standard[1 + j] = s
+        norm2 += s * s
+    return norm2
+
+
+@compiled("f8(f8[:,::1],f8[::1],f8[::1])", reassociate=True, inline=True)
+def relate_to_peak(columns: Matrix, x: Vector, peak: Vector) -> float:
+    """The row in units of the largest so far, behind a place for the 1; its squared norm. O(d)."""
+    norm2 = 0.0
+    for j in range(x.size):
+        u = x[j] - columns[ANCHOR, j]
+        top = max(columns[TOP, j], abs(u))
+        r = u / top if top > 0.0 else 0.0
+        columns[TOP, j] = top
+        peak[1 + j] = r
+        norm2 += r * r
+    return norm2
+
+
+@compiled("void(f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
+def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
+    """Each column beside its square, so that a new column comes last. O(d)."""
+    for j in range(square.size // 2):
+        s = standard[1 + j]
+        moved = columns[SPREAD, j] / n > 0.0
+        square[1 + 2 * j] = by * s
+        square[2 + 2 * j] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if moved else 0.0
+    square[0] = 1.0
+
+
+@compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
+def make_waves(directions: Matrix, phases: Vector, standard: Vector, wave: Vector) -> None:
+    """A parabola for each half wave, within 6 % of a sine: vector instructions can do it. O(d)."""
+    for k in range(WAVES):
+        wave[1 + k] = phases[k]
+    turn = 1.0 / (2.0 * math.pi)
+    d = directions.shape[0]
+    for j in range(0, d - 3, 4):  # four columns a pass: each pass waits for what the last one wrote
+        a, b = turn * standard[1 + j], turn * standard[2 + j]
+        c, e = turn * standard[3 + j], turn * standard[4 + j]
+        if a != 0.0 or b != 0.0 or c != 0.0 or e != 0.0:
+            for k in range(WAVES):
+                wave[1 + k] += (a * directions[j, k] + b * directions[j + 1, k]) + (
+                    c * directions[j + 2, k] + e * directions[j + 3, k]
+                )
+    for j in range(d - d % 4, d):
+        a = turn * standard[1 + j]
+        if a != 0.0:
+            for k in range(WAVES):
+                wave[1 + k] += a * directions[j, k]
+    height = math.sqrt(2.0 / WAVES) * 4.0
+    for k in range(WAVES):
+        t = wave[1 + k]
+        t = 2.0 * (t - np.floor(t)) - 1.0
+        wave[1 + k] = height * t * (1.0 - abs(t))
+    wave[0] = 1.0
+
+
+@compiled("void(f8[::1],f8)", reassociate=True, inline=True)
+def scale(view: Vector, by: float) -> None:
+    """Multiply a view, and put the 1 in front. O(d)."""
+    for i in range(1, view.size):
+        view[i] *= by
+    view[0] = 1.0
+
+
+@compiled(
+    "void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True
+)
 def view_row(
     columns: Matrix,
     totals: Vector,
     directions: Matrix,
     phases: Vector,
     x: Vector,
-    keep: bool,
     standard: Vector,
     peak: Vector,
     square: Vector,
     wave: Vector,
 ) -> None:
-    """All views of one row, as if it came next; `keep` counts it in. O(d)."""
-    d = x.size
-    n = totals[ROWS] + 1.0
-    standard_norm, peak_norm = 0.0, 0.0
-    for j in range(d):
-        anchor = x[j] if n == 1.0 else columns[ANCHOR, j]
-        u = x[j] - anchor
-        step = u - columns[MEAN, j]
-        mean = columns[MEAN, j] + step / n
-        spread = columns[SPREAD, j] + step * (u - mean)
-        top = max(columns[TOP, j], abs(u))
-        variance = spread / n  # 0 for a column that has not moved, or by less than float64 can square
-        s = (u - mean) / math.sqrt(variance) if variance > 0.0 else 0.0
-        r = u / top if top > 0.0 else 0.0
-        standard[j + 1] = s
-        peak[j + 1] = r
-        if j < SQUARE_WIDTH:  # side by side, so that a new column comes last
-            square[2 * j + 1] = s
-            square[2 * j + 2] = 0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0) if variance > 0.0 else 0.0
-        standard_norm += s * s
-        peak_norm += r * r
-        if keep:
-            columns[ANCHOR, j] = anchor
-            columns[MEAN, j] = mean
-            columns[SPREAD, j] = spread
-            columns[TOP, j] = top
-    standard_norm += totals[STANDARD_NORM]
-    peak_norm += totals[PEAK_NORM]
-    if keep:
-        totals[ROWS] = n
-        totals[STANDARD_NORM] = standard_norm
-        totals[PEAK_NORM] = peak_norm
-    by = math.sqrt(n / standard_norm) if standard_norm > 0.0 else 0.0
-    by_peak = math.sqrt(n / peak_norm) if peak_norm > 0.0 else 0.0
-    half = by * math.sqrt(0.5)
-    square[0] = 1.0
-    for i in range(1, square.size):
-        square[i] *= half
-    standard[0] = 1.0
-    peak[0] = 1.0
-    for j in range(1, d + 1):
-        standard[j] *= by
-        peak[j] *= by_peak
-    wave[0] = 1.0
-    for k in range(WAVES):
-        wave[k + 1] = phases[k]
-    turn = 1.0 / (2.0 * math.pi)
-    for j in range(d):
-        s = turn * standard[j + 1]
-        if s != 0.0:
-            for k in range(WAVES):
-                wave[k + 1] += s * directions[j, k]
-    height = math.sqrt(2.0 / WAVES) * 4.0
-    for k in range(WAVES):  # a parabola for each half wave, within 6 % of a sine: vector instructions can do it
-        t = wave[k + 1]
-        t = 2.0 * (t - np.floor(t)) - 1.0
-        wave[k + 1] = height * t * (1.0 - abs(t))
+    """Count the row in, and make its views, but for those of size 0. O(d)."""
+    if totals[ROWS] == 0.0:
+        for j in range(x.size):
+            columns[ANCHOR, j] = x[j]
+    totals[ROWS] += 1.0
+    n = totals[ROWS]
+    totals[STANDARD_NORM] += standardise(columns, n, x, standard)
+    by = math.sqrt(n / totals[STANDARD_NORM]) if totals[STANDARD_NORM] > 0.0 else 0.0
+    if square.size > 0:
+        pair_with_squares(columns, n, standard, by * math.sqrt(0.5), square)
+    scale(standard, by)
+    if wave.size > 0:
+        make_waves(directions, phases, standard, wave)
+    if peak.size > 0:
+        totals[PEAK_NORM] += relate_to_peak(columns, x, peak)
+        scale(peak, math.sqrt(n / totals[PEAK_NORM]) if totals[PEAK_NORM] > 0.0 else 0.0)
 
 
-@compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1])")
+@compiled(
+    "void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1])", reassociate=True
+)
 def view_rows(
     columns: Matrix,
     totals: Vector,
@@ -146,6 +192,6 @@ def view_rows(
     square: Matrix,
     wave: Matrix,
 ) -> None:
-    """All views of rows that come next, counting them in one by one. O(d) a row."""
+    """Count the rows in one by one, and make their views, but for those of no columns. O(d) a row."""
     for t in range(len(X)):
-        view_row(columns, totals, directions, phases, X[t], True, standard[t], peak[t], square[t], wave[t])
+        view_row(columns, totals, directions, phases, X[t], standard[t], peak[t], square[t], wave[t])
