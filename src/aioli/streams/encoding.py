@@ -150,16 +150,16 @@ class Encoder:
         return self._place(f"{BUCKET} {zlib.crc32(feature.encode('utf-8', 'surrogatepass')) % BUCKETS}")
 
     def state(self) -> dict[str, Any]:
-        """All that it remembers, as plain values."""
+        """All that it remembers, as plain values that later rows do not change."""
         return {
-            "kinds": self.kinds,
+            "kinds": dict(self.kinds),
             "cap": self.cap,
-            "features": self.features,
+            "features": list(self.features),
             "shared": self.shared,
-            "categories": self.categories,
-            "missing": self.missing,
-            "sums": self._sums,
-            "late": self._late,
+            "categories": dict(self.categories),
+            "missing": dict(self.missing),
+            "sums": {name: list(sums) for name, sums in self._sums.items()},
+            "late": list(self._late),
         }
 
     @classmethod

@@ -49,7 +49,8 @@ class SparseEncoder:
         if (beyond := columns >= self.cap).any():
             self.shared += int(beyond.sum())
             self._width = self.cap + SHARED
-        X = sparse.csr_array((table.values, columns, table.starts), shape=(len(table), self._width))
+        entries = (table.values, columns, table.starts)
+        X = sparse.csr_array(entries, shape=(len(table), self._width), copy=True)  # the next line changes it in place
         X.sum_duplicates()
         return X
 

@@ -126,8 +126,8 @@ class SVMLight:
         return number, row
 
     def _pair(self, pair: str, place: str) -> tuple[int, float]:
-        index, _, value = pair.partition(":")
-        if not (index.isascii() and index.isdigit() and len(index) <= LONGEST_INDEX):
+        index, colon, value = pair.partition(":")
+        if not (colon and index.isascii() and index.isdigit() and len(index) <= LONGEST_INDEX):
             raise ValueError(f"{place}: {_shown(pair)} is no pair index:value; write a whole number, a colon, a number")
         if int(index) < self._first:
             raise ValueError(

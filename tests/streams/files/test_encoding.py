@@ -1,0 +1,215 @@
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from file_reading import padded
+
+from aioli.numerics.compiling import Matrix
+from aioli.streams.encoding import BUCKET, BUCKETS, Encoder
+from aioli.streams.files.recognise import days_since_1970, kind_of
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, SparseTable, Table, Texts
+from aioli.streams.sparse_encoding import SHARED, SparseEncoder
+
+KINDS = {"size": NUMBER, "colour": CATEGORY, "when": DATE, "id": SKIPPED, "shape": CATEGORY}
+
+
+def where(row: int) -> str:
+    return f"a.csv, line {row + 2}"
+
+
+def table(numbers: dict[str, list[float]], texts: dict[str, Texts] | None = None, **others: Any) -> Table:
+    rows = len(next(iter((numbers or texts or others["days"]).values())))
+    matrix = np.array(list(numbers.values())).T if numbers else np.empty((rows, 0))
+    complete = not np.isnan(matrix).any()
+    return Table(list(numbers), np.ascontiguousarray(matrix), texts or {}, None, where, {}, complete, **others)
+
+
+def random_tables(seed: int, count: int = 6) -> list[Table]:
+    rng = np.random.default_rng(seed)
+    tables = []
+    for k in range(count):
+        n = int(rng.integers(1, 20))
+        size = np.where(rng.random(n) < 0.2, np.nan, rng.normal(size=n)).tolist()
+        colour: Texts = [None if rng.random() < 0.1 else f"c{rng.integers(3 + 4 * k)}" for _ in range(n)]
+        shape: Texts = [f"s{rng.integers(3)}" for _ in range(n)]
+        when: Texts = [None if rng.random() < 0.1 else f"2020-0{1 + rng.integers(9)}-1{k}" for _ in range(n)]
+        tables.append(table({"size": size}, {"colour": colour, "when": when, "shape": shape}))
+    return tables
+
+
+def by_definition(tables: list[Table], features: list[str]) -> Matrix:
+    """Every cell by what its feature's name says, row after row."""
+    sums = {"size": [0.0, 0], "when": [0.0, 0]}
+    rows = []
+    for piece in tables:
+        days, _ = days_since_1970(piece.texts["when"])
+        for t in range(len(piece)):
+            row: dict[str, float] = {}
+            for name, value in (("size", float(piece.numbers[t, 0])), ("when", float(days[t]))):
+                if np.isnan(value):
+                    row[f"{name} is missing"] = 1.0
+                    value = sums[name][0] / sums[name][1] if sums[name][1] else 0.0
+                else:
+                    sums[name] = [sums[name][0] + value, sums[name][1] + 1]
+                row[name] = value
+            row["when, weekday"], row["when, hour"] = (row["when"] // 1 + 3) % 7, row["when"] % 1 * 24
+            for name in ("colour", "shape"):
+                text = piece.texts[name][t]
+                row[f"{name} is missing" if text is None else f"{name}={text}"] = 1.0
+            rows.append([row.pop(feature, 0.0) for feature in features])
+            assert not row
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_every_cell_is_what_its_features_name_says(seed: int) -> None:
+    tables, encoder = random_tables(seed), Encoder(KINDS)
+    X = padded([encoder.encode(piece) for piece in tables], len(encoder.features))
+    expected = by_definition(tables, encoder.features)
+    # sums of blocks are added in another order than one by one: days of 2e4 differ by a few ulp, hours by 24 of them
+    np.testing.assert_allclose(X, expected, rtol=1e-14, atol=24 * 1e-11)
+
+
+@pytest.mark.parametrize("cap", [0, 5, 256])
+def test_a_table_grows_but_never_changes_the_features_that_there_were(cap: int) -> None:
+    encoder, before = Encoder(KINDS, cap), list[str]()
+    for piece in random_tables(1):
+        X = encoder.encode(piece)
+        assert encoder.features[: len(before)] == before
+        assert X.shape == (len(piece), len(encoder.features))
+        before = list(encoder.features)
+    assert len(set(before)) == len(before)
+
+
+def test_categories_beyond_the_cap_share_buckets_and_are_counted() -> None:
+    encoder = Encoder({"c": CATEGORY, "d": CATEGORY}, cap=3)
+    names: Texts = [f"v{k}" for k in range(100)]
+    X = encoder.encode(table({}, {"c": names, "d": ["x"] * 100}))
+    assert encoder.features[:3] == ["c=v0", "c=v1", "c=v2"]
+    assert all(name.startswith(BUCKET) for name in encoder.features[3:])
+    assert len(encoder.features) <= 3 + BUCKETS
+    assert encoder.shared == 97 + 100
+    assert encoder.categories == {"c": 3, "d": 0}
+    assert set(X.sum(axis=1)) <= {1.0, 2.0}  # 1 where both columns have the same bucket
+    np.testing.assert_array_equal(
+        Encoder.restored(encoder.state()).encode(table({}, {"c": names, "d": ["x"] * 100})), X
+    )
+
+
+def test_numbers_alone_are_given_as_they_were_read_and_their_means_are_kept() -> None:
+    encoder = Encoder({"a": NUMBER, "b": NUMBER, "c": SKIPPED})
+    first = table({"a": [1.0, 3.0], "b": [0.0, 0.0]})
+    assert encoder.encode(first) is first.numbers
+    assert encoder.encode(table({"a": [np.nan], "b": [7.0]})).tolist() == [[2.0, 7.0, 1.0]]
+
+
+def test_columns_that_come_in_another_order_are_the_same_features() -> None:
+    encoder = Encoder({"a": NUMBER, "b": NUMBER})
+    assert encoder.encode(table({"b": [1.0], "a": [2.0]})).tolist() == [[2.0, 1.0]]
+
+
+def test_missing_values_are_counted_by_column() -> None:
+    encoder = Encoder(KINDS)
+    encoder.encode(
+        table({"size": [np.nan, 1.0]}, {"colour": [None, None], "when": ["", "2020-01-01"], "shape": ["a", "b"]})
+    )
+    assert {name: count for name, count in encoder.missing.items() if count} == {"size": 1, "colour": 2, "when": 1}
+
+
+def test_dates_as_texts_and_as_days_are_one() -> None:
+    texts: Texts = ["2020-01-01T06:00", None, "1969/7/20 20:17:40", "2020-01-01T06:00:00+02:00"]
+    days, _ = days_since_1970(texts)
+    np.testing.assert_allclose(days, [18262.25, np.nan, -165 + (20 + (17 + 40 / 60) / 60) / 24, 18262.25 - 2 / 24])
+    a, b = Encoder({"t": DATE}), Encoder({"t": DATE})
+    np.testing.assert_array_equal(a.encode(table({}, {"t": texts})), b.encode(table({}, days={"t": days})))
+    assert a.features == b.features == ["t", "t, weekday", "t, hour", "t is missing"]
+
+
+def test_what_is_no_date_is_told() -> None:
+    with pytest.raises(ValueError, match=r"a.csv, line 3, column 't': 'soon' is no date, .*--category 't'"):
+        Encoder({"t": DATE}).encode(table({}, {"t": ["2020-01-01", "soon"]}))
+
+
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("cap", [4, 256])
+def test_going_on_from_a_state_gives_the_same_matrices(seed: int, cap: int) -> None:
+    tables, encoder = random_tables(seed), Encoder(KINDS, cap)
+    late = table({"size": [1.0], "late": [2.0]}, {"late too": ["x"]}, new={"late": NUMBER, "late too": CATEGORY})
+    tables.insert(2, late)
+    states = []
+    expected = []
+    for piece in tables:
+        expected.append(encoder.encode(piece))
+        states.append(json.dumps(encoder.state()))
+    for k, state in enumerate(states):
+        again = Encoder.restored(json.loads(state))
+        for piece, X in zip(tables[k + 1 :], expected[k + 1 :], strict=True):
+            np.testing.assert_array_equal(again.encode(piece), X)
+        assert json.dumps(again.state()) == states[-1]
+
+
+@pytest.mark.parametrize("cap", [-1, -100])
+def test_a_cap_below_0_is_refused(cap: int) -> None:
+    with pytest.raises(ValueError, match="it must be at least 0"):
+        Encoder(KINDS, cap)
+    with pytest.raises(ValueError, match="it must be at least 0"):
+        SparseEncoder(cap)
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        (["1", "2.5", "", "NA", "-1e3"], NUMBER),
+        (["2020-01-01", "2020/1/2 10:00", None], DATE),
+        (["2020-01-01", "soon"], CATEGORY),
+        (["2020-13-01"], CATEGORY),
+        (["1", "x"], CATEGORY),
+        (["1_000"], CATEGORY),
+        ([None, ""], NUMBER),
+    ],
+)
+def test_what_a_column_is_is_told_by_its_values(values: Texts, kind: str) -> None:
+    assert kind_of(values) == kind
+
+
+def sparse_table(rows: list[dict[Any, float]], named: bool) -> SparseTable:
+    names = list(dict.fromkeys(key for row in rows for key in row)) if named else []
+    features = np.array([names.index(key) if named else key for row in rows for key in row], dtype=np.int64)
+    starts = np.cumsum([0, *map(len, rows)])
+    values = np.array([value for row in rows for value in row.values()])
+    return SparseTable(starts, features, values, None, where, {}, names=names, first=1)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("cap", [None, 5, 0])
+def test_sparse_features_keep_their_columns_and_go_on_from_a_state(named: bool, cap: int | None) -> None:
+    rng = np.random.default_rng(0)
+    tables, total = [], 0
+    for k in range(5):
+        keys = [rng.choice(4 + 4 * k, size=3, replace=False).tolist() for _ in range(6)]
+        rows: list[dict[Any, float]] = [
+            {f"f{key}" if named else key: float(rng.normal()) for key in row} for row in keys
+        ]
+        total += sum(key >= 5 for row in keys for key in row)
+        tables.append((rows, sparse_table(rows, named)))
+    encoder = SparseEncoder(cap)
+    for rows, piece in tables:
+        state = json.loads(json.dumps(encoder.state()))
+        X = encoder.encode(piece)
+        np.testing.assert_array_equal(SparseEncoder.restored(state).encode(piece).toarray(), X.toarray())
+        assert X.shape == (len(rows), len(encoder.features))
+        np.testing.assert_allclose(
+            X.sum(axis=1), [sum(row.values()) for row in rows], atol=1e-14
+        )  # a few ulp of 3 terms
+        if cap is None:
+            for t, row in enumerate(rows):
+                for key, value in row.items():
+                    assert X[t, encoder.features.index(str(key + 1) if not named else key)] == value
+    if cap is None:
+        assert encoder.shared == 0
+    else:
+        assert len(encoder.features) == cap + SHARED
+        assert encoder.shared > 0
+    if cap == 5 and not named:
+        assert encoder.shared == total

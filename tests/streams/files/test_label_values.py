@@ -1,0 +1,133 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from aioli.streams.files.table import Texts
+from aioli.streams.labels import Labels
+
+
+def where(row: int) -> str:
+    return f"a.csv, line {row + 2}"
+
+
+def encoded(labels: Labels, *values: float | str | None) -> list[float]:
+    """Numbers come as an array, texts as a list, as readers give them."""
+    if all(isinstance(value, float) for value in values):
+        return list(labels.encode(np.array(values), where))
+    texts: Texts = [value if value is None else str(value) for value in values]
+    return list(labels.encode(texts, where))
+
+
+@pytest.mark.parametrize(
+    ("negative", "positive"),
+    [
+        (0.0, 1.0),
+        (-1.0, 1.0),
+        (1.0, 2.0),
+        (-3.5, -2.25),
+        (0.1, 0.30000000000000004),
+        (1e17, 3e17),
+        ("no", "yes"),
+        ("FALSE", "TRUE"),
+        ("n", "y"),
+        ("-", "+"),
+        ("neg", "pos"),
+        ("ham", "spam"),
+        ("malignant", "yes"),
+        ("no", "benign"),
+        ("<=50K", ">50K"),
+        ("9", "10"),
+        ("é", "ü"),
+    ],
+)
+def test_the_order_in_which_two_labels_come_does_not_matter(negative: float | str, positive: float | str) -> None:
+    for values in ((negative, positive), (positive, negative)):
+        labels = Labels()
+        assert encoded(labels, *values, *values) == [float(value == positive) for value in (*values, *values)]
+        assert labels.counts == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(0.0, 1.0), (1.0, 0.0), (-1.0, 1.0), (1.0, -1.0), ("yes", "no"), ("f", "t")]
+)
+def test_a_label_that_says_what_it_is_may_come_long_before_the_other(first: float | str, second: float | str) -> None:
+    alone, together = Labels(), Labels()
+    assert encoded(alone, first, first) + encoded(alone, second) == encoded(together, first, first, second)
+
+
+@pytest.mark.parametrize(("first", "second"), [(1.0, 2.0), (0.0, -1.0), ("yes", "zebra+"), (1.0, 1.5)])
+def test_a_label_that_would_turn_the_first_around_is_refused_and_may_be_asked_for(
+    first: float | str, second: float | str
+) -> None:
+    labels = Labels()
+    encoded(labels, first)
+    if isinstance(first, str):  # yes is positive whatever the other is
+        assert encoded(labels, second) == [0.0]
+        return
+    before = labels.state()
+    with pytest.raises(ValueError, match=r"line 2: the label is '.*', after '.*' alone had come and was taken for"):
+        encoded(labels, second)
+    assert labels.state() == before
+    asked = Labels(f"{second:g}" if isinstance(second, float) else second)
+    assert encoded(asked, first) + encoded(asked, second) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("value", [2.0, "ham"])
+def test_one_class_that_says_nothing_is_refused_unless_it_is_asked_for(value: float | str) -> None:
+    with pytest.raises(ValueError, match=r"a.csv, line 2: the label of the first 3 rows is always .*--positive"):
+        encoded(Labels(), value, value, value)
+    name = "2" if value == 2.0 else "ham"
+    assert encoded(Labels(name), value, value) == [1.0, 1.0]
+    assert encoded(Labels("other"), value, value) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("asked", ["1", "1.0", "+1", "01"])
+def test_a_number_may_be_asked_for_however_it_is_written(asked: str) -> None:
+    assert encoded(Labels(asked), 2.0, 1.0) == [0.0, 1.0]
+
+
+def test_the_asked_for_one_is_positive_even_if_it_says_no() -> None:
+    assert encoded(Labels("no"), "yes", "no") == [0.0, 1.0]
+    assert encoded(Labels("0"), 1.0, 0.0) == [0.0, 1.0]
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0, 2.0), ("a", "b", "c")])
+def test_a_third_label_is_refused_with_its_place_and_changes_nothing(values: tuple[float | str, ...]) -> None:
+    with pytest.raises(ValueError, match=r"a.csv, line 4: the label is '.*', besides '.*' and '.*'; this is for two"):
+        encoded(Labels(), *values)
+    labels = Labels()
+    encoded(labels, *values[:2])
+    before = labels.state()
+    with pytest.raises(ValueError, match=r"a\.csv, line 3: the label is"):
+        encoded(labels, values[0], values[2])
+    assert labels.state() == before
+
+
+def test_a_third_label_names_the_one_that_was_asked_for() -> None:
+    with pytest.raises(ValueError, match=r"besides 'yes' \(the positive one, as asked for\) and '0'"):
+        encoded(Labels("yes"), 0.0, 1.0)
+
+
+@pytest.mark.parametrize("values", [(0.0, np.nan, 1.0), ("a", None, "b")])
+def test_a_missing_label_is_refused_with_its_place(values: tuple[float | str | None, ...]) -> None:
+    with pytest.raises(ValueError, match=r"a\.csv, line 3: the label is missing; fill it in, or drop the row"):
+        encoded(Labels(), *values)
+
+
+@given(values=st.lists(st.sampled_from(["no", "yes"]), min_size=1), cut=st.integers(0, 20))
+def test_labels_go_on_from_their_state(values: list[str], cut: int) -> None:
+    labels, whole = Labels(), Labels()
+    first = encoded(labels, *values[:cut])
+    rest = encoded(Labels.restored(json.loads(json.dumps(labels.state()))), *values[cut:])
+    assert first + rest == encoded(whole, *values)
+
+
+@pytest.mark.parametrize("asked", [None, "2"])
+def test_all_of_the_state_comes_back(asked: str | None) -> None:
+    labels = Labels(asked)
+    encoded(labels, 1.0, 2.0, 2.0)
+    again = Labels.restored(json.loads(json.dumps(labels.state())))
+    assert again.state() == labels.state() == {"positive": "2", "negative": "1", "counts": [1, 2], "asked": bool(asked)}
