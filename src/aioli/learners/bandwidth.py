@@ -1,8 +1,8 @@
 r"""The bandwidth of a kernel without labels and without tuning: the median distance, and a mixture around it.
 
 Each column is divided by its standard deviation, and all of them by the median distance between rows, so that 1 is a
-typical distance. Around it, bandwidths of ¼, ½, 1 and 2 play side by side and `state.mixture` follows the best: for
-every bandwidth i, however wrong the median may be,
+typical distance. Around it, bandwidths of ¼, ½, 1 and 2 play side by side and `state.mixture` follows the best: over
+the rows that were played on one map, for every bandwidth i that has not retired, however wrong the median may be,
 
 $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln 4 + \ln\tfrac1{0.4} + 1.11\ln\tfrac{n+9}{9}.$$
 
