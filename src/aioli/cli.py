@@ -95,8 +95,9 @@ def _add_reading(command: Any) -> None:
     for kind in ("number", "category", "date", "skip"):
         text = "leave out these columns" if kind == "skip" else f"read these columns as {kind}s".replace("ys", "ies")
         reading.add_argument(f"--{kind}", action="append", default=[], metavar="COLUMN", help=text)
+    reading.add_argument("--columns", type=int, metavar="N", help="of their own for categories (default: 256)")
     reading.add_argument(
-        "--columns", type=int, default=256, metavar="N", help="of their own for categories (default: 256)"
+        "--scale", action="store_true", help="bring columns to one scale as they come (Auto does it itself)"
     )
     reading.add_argument("--format", metavar="NAME", help="csv, tsv, parquet, arrow, jsonl, svmlight or vw")
     reading.add_argument("--delimiter", metavar="C", help="between cells (default: the one that the first line shows)")
@@ -114,6 +115,7 @@ def _reading(given: argparse.Namespace) -> Any:
         date=tuple(given.date),
         skip=tuple(given.skip),
         cap=given.columns,
+        scale=given.scale,
         format=given.format,
         delimiter=given.delimiter,
         header=not given.no_header,

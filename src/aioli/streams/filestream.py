@@ -9,6 +9,7 @@ from aioli.streams.encoding import Encoder
 from aioli.streams.files.opening import open_reader
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, SparseTable, Table
 from aioli.streams.labels import Labels
+from aioli.streams.scaling import Scaler
 from aioli.streams.sparse_encoding import SparseEncoder
 
 __all__ = ["Batch", "FileStream", "Reading"]
@@ -29,6 +30,9 @@ class Reading:
         Columns that are this, whatever they seem to be.
     cap
         Features that categories, or sparse features, may have of their own; None for 256 and about a million.
+    scale
+        Whether columns are brought to a common scale as the stream goes (`streams.scaling`), for learners that take
+        them as they come. `Auto` and `Wide` see to it themselves.
     format, delimiter, header
         What the name of the file and its first line do not tell.
     labelled
@@ -42,6 +46,7 @@ class Reading:
     date: Collection[str] = ()
     skip: Collection[str] = ()
     cap: int | None = None
+    scale: bool = False
     format: str | None = None
     delimiter: str | None = None
     header: bool = True
@@ -97,9 +102,21 @@ class FileStream:
             else:
                 self._take_columns(state)
             self.labels = Labels(reading.positive) if state is None else Labels.restored(state["labels"])
+            self._take_scale(state)
         except BaseException:
             self.close()
             raise
+
+    def _take_scale(self, state: dict[str, Any] | None) -> None:
+        """Another file, which is to be seen as the one before was, does not move the scale."""
+        self._scaler: Scaler | None = None
+        self._moving = state is None or state["position"] is not None
+        if state is not None and state.get("scaler") is not None:
+            self._scaler = Scaler.restored(state["scaler"])
+        elif state is None and self.reading.scale:
+            if self.sparse:
+                raise ValueError(f"{self.name}: sparse rows are not scaled, which would fill them; use Auto or Wide")
+            self._scaler = Scaler()
 
     def _take_columns(self, state: dict[str, Any] | None) -> None:
         """Settle what every column is, and what becomes of it."""
@@ -133,6 +150,8 @@ class FileStream:
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
         X = self.encoder.encode(table)
+        if self._scaler is not None:
+            X = self._scaler.scale(X, keep=self._moving)
         if isinstance(table, Table):
             self.kinds.update(table.new)
         self._position = table.after
@@ -159,6 +178,7 @@ class FileStream:
             "label": self.label,
             "encoder": self.encoder.state(),
             "labels": self.labels.state(),
+            "scaler": None if self._scaler is None else self._scaler.state(),
         }
 
     def _find(self, wanted: str, columns: list[str]) -> str:
@@ -180,6 +200,8 @@ class FileStream:
         if gone and not self._reader.grows:
             raise ValueError(f"{self.name}: there is no column {gone[0]!r}, but the model has learned from it; add it")
         old = {name: kind for name, kind in kinds.items() if name == self.label or name != state["label"]}
+        if self.label is not None and self.label not in old:
+            old[self.label] = found[self.label] if found[self.label] == NUMBER else CATEGORY
         others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
         return old | dict.fromkeys(others, SKIPPED)
 
