@@ -5,6 +5,7 @@ a cap share columns by their hash, so that memory stays bounded whatever comes.
 """
 
 import zlib
+from itertools import islice
 from typing import Any, Self
 
 import numpy as np
@@ -36,12 +37,7 @@ class SparseEncoder:
         self._names: dict[str, int] = {}
         self._width = 0
         self._first = 0
-
-    @property
-    def features(self) -> list[str]:
-        """The features' names, those of shared columns last."""
-        own = list(self._names) or [str(k + self._first) for k in range(min(self._width, self.cap))]
-        return own + [f"rare features, bucket {k}" for k in range(self._width - len(own))]
+        self.features: list[str] = []  # those of shared columns last
 
     def encode(self, table: SparseTable) -> Any:
         """The rows as a CSR array of as many columns as have been needed so far."""
@@ -49,6 +45,7 @@ class SparseEncoder:
         if (beyond := columns >= self.cap).any():
             self.shared += int(beyond.sum())
             self._width = self.cap + SHARED
+        self._name_columns()
         entries = (table.values, columns, table.starts)
         X = sparse.csr_array(entries, shape=(len(table), self._width), copy=True)  # the next line changes it in place
         X.sum_duplicates()
@@ -73,6 +70,15 @@ class SparseEncoder:
         mixed = (columns.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(52)  # 12 bits
         return np.where(columns < self.cap, columns, self.cap + mixed.astype(np.int64))
 
+    def _name_columns(self) -> None:
+        known, own = len(self.features), min(self._width, self.cap)
+        if known < own:
+            names = (
+                islice(self._names, known, own) if self._names else (str(k + self._first) for k in range(known, own))
+            )
+            self.features += names
+        self.features += [f"rare features, bucket {k}" for k in range(len(self.features) - own, self._width - own)]
+
     def state(self) -> dict[str, Any]:
         """All that it remembers, as plain values."""
         return {
@@ -89,4 +95,5 @@ class SparseEncoder:
         encoder = cls(state["cap"])
         encoder._names = {name: column for column, name in enumerate(state["names"])}
         encoder._width, encoder._first, encoder.shared = state["width"], state["first"], state["shared"]
+        encoder._name_columns()
         return encoder

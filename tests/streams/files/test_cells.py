@@ -78,6 +78,19 @@ def test_what_is_no_plain_number_is_left_to_python(text: str) -> None:
     np.testing.assert_array_equal(numbers, [1.0, np.nan, 2.0])
 
 
+@pytest.mark.parametrize("text", ['"2.5"', " 2.5", "2.5 ", '  "2.5"  ', "2.5\r", '"2.5"\r', ' "2.5" \r'])
+def test_quotes_and_spaces_around_a_number_change_nothing(text: str) -> None:
+    numbers, odd = read_all(["1", text, "2"])
+    assert (numbers.tolist(), odd) == ([1.0, 2.5, 2.0], set())
+
+
+@pytest.mark.parametrize("text", ['2.5"', '" 2.5"', '""2.5""', '"2"5', '"2.5"3', "2 5", " ", '""'])
+def test_what_is_wrapped_strangely_is_left_to_python(text: str) -> None:
+    numbers, odd = read_all(["1", text, "2"])
+    assert odd == {1}
+    np.testing.assert_array_equal(numbers, [1.0, np.nan, 2.0])
+
+
 NAMES = ["a", "b", "c"]
 CELL = st.text(alphabet=st.sampled_from('ab1,"\n\r;é '), max_size=6)
 

@@ -34,11 +34,16 @@ def test_the_delimiter_is_found(delimiter: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(read(path, label="y")[1], [[1.0, 2.0], [3.0, 4.0]])
 
 
-@pytest.mark.parametrize("delimiter", ["", ",,", "é", "1", "x", ".", "-", '"', "\n"])
+def test_cells_between_single_spaces_may_be_empty(tmp_path: Path) -> None:
+    features, X, _ = read(write(tmp_path, "a b c\n1  3\n4 5 6\n 8 9\n"), delimiter=" ")
+    assert features == ["a", "b", "c", "a is missing", "b is missing"]
+    assert X[:, :3].tolist() == [[1.0, 0.0, 3.0], [4.0, 5.0, 6.0], [2.5, 8.0, 9.0]]
+
+
+@pytest.mark.parametrize("delimiter", [",,", "é", "1", "x", ".", "-", '"', "\n"])
 def test_a_delimiter_that_could_be_part_of_a_cell_is_refused(delimiter: str, tmp_path: Path) -> None:
     path = write(tmp_path, "a,y\n1,0\n")
-    if delimiter:
-        assert "the delimiter is" in refused(path, delimiter=delimiter)
+    assert "the delimiter is" in refused(path, delimiter=delimiter)
 
 
 def test_names_may_be_quoted_repeated_or_empty(tmp_path: Path) -> None:

@@ -62,7 +62,21 @@ PIECES = [
     b"\x00",
     b"\xff",
 ]
-PIECES += [b"1e999", b"nan", b"{", b"}", b"[", b"#", b"'", b"\xef\xbb\xbf", b"\x1f\x8b", b"\xed\xa0\x80", b'"\\ud800"']
+PIECES += [
+    b"1e999",
+    b"nan",
+    b"{",
+    b"}",
+    b"[",
+    b"#",
+    b'"1"',
+    b' "2" \r\n',
+    b"'",
+    b"\xef\xbb\xbf",
+    b"\x1f\x8b",
+    b"\xed\xa0\x80",
+    b'"\\ud800"',
+]
 
 
 @st.composite

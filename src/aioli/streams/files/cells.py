@@ -1,8 +1,8 @@
 r"""Delimited text to numbers, compiled: one pass over the bytes, each byte looked at once.
 
 A cell of a column of numbers that is written plainly, such as `-12.5e3`, becomes the float64 nearest to it, the same
-that Python's `float` gives. A cell that is not (missing, quoted, too long, no number at all) is left to Python: its
-place is noted in `odd`. A cell of any other column is noted as a span of bytes.
+that Python's `float` gives. A cell that is not (`NA`, too long, no number at all) is left to Python: its place is noted
+in `odd`. A cell of any other column is noted as a span of bytes.
 """
 
 from fractions import Fraction
@@ -22,7 +22,7 @@ Word = Any  # an unsigned integer of 64 bits, such as a place in the text: Numba
 NUMBER, LABEL, TEXT, SKIPPED = range(4)  # what becomes of a column
 ENDED, RAGGED = range(2)  # why reading stopped: no whole row is left (or no room for one), or a row of another width
 
-NEWLINE, RETURN, QUOTE, PLUS, MINUS, POINT, ZERO = 10, 13, 34, 43, 45, 46, 48
+NEWLINE, RETURN, SPACE, QUOTE, PLUS, MINUS, POINT, ZERO = 10, 13, 32, 34, 43, 45, 46, 48
 MOST_DIGITS = 18  # of a number that 64 bits hold with its sign
 WIDEST_POWER = 60  # 10 to such a power is kept as a sum of two float64: beyond, numbers are rare, and left to Python
 EXACT_POWER = 22  # 10^22 is the last power of ten that float64 holds exactly
@@ -162,6 +162,26 @@ def read_number(text: Bytes, i: Word) -> tuple[float, Word]:
     return -value if negative else value, i
 
 
+@compiled("Tuple((f8,u8))(u1[::1],u8,u8,u1)")
+def read_wrapped(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[float, Word]:
+    """The number in a cell that has quotes or spaces around it, NaN if there is none; and the cell's end. O(length)."""
+    i = first
+    while text[i] == SPACE and delimiter != SPACE:
+        i += ONE
+    quoted = text[i] == QUOTE
+    value, i = read_number(text, i + ONE if quoted else i)
+    if quoted:
+        value = value if text[i] == QUOTE else np.nan
+        i += ONE
+    while text[i] == SPACE and delimiter != SPACE:
+        i += ONE
+    if text[i] == RETURN and text[i + ONE] == NEWLINE:
+        i += ONE
+    if value == value and (text[i] == delimiter or text[i] == NEWLINE):
+        return value, i
+    return np.nan, end_of_cell(text, first, stop, delimiter)
+
+
 @compiled("i8(u1[::1],u8,u8,u1,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
 def read_rows(
     text: Bytes,
@@ -206,11 +226,10 @@ def read_rows(
                 if text[i] == RETURN and text[i + ONE] == NEWLINE:
                     i += ONE
                 if not ((text[i] == delimiter or text[i] == NEWLINE) and value == value):
-                    i = end_of_cell(text, first, stop, delimiter)
-                    value = np.nan
+                    value, i = read_wrapped(text, first, stop, delimiter)
                     if i == first:
                         outcome[4] = 1
-                    else:
+                    elif value != value:
                         odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, i
                         strange += ONE
                 if kind == NUMBER:

@@ -132,7 +132,8 @@ class Delimited:
             self._refuse(outcome, len(codes))
         where = Places(window, starts[:count])
         self._read_odd(odd[: outcome[3]], values, labels, places, label, where)
-        written = {name: _texts(spans[:count, j], name, where, name == label) for j, name in enumerate(texts)}
+        whole = window.bytes.tobytes() if texts else b""
+        written = {name: _texts(whole, spans[:count, j], name, where, name == label) for j, name in enumerate(texts)}
         heard: Any = None if label is None else written.pop(label) if label in written else labels[:count]
         if not keep:
             window.go_on(int(outcome[0]))
@@ -191,9 +192,8 @@ def _plan(names: list[str], kinds: dict[str, str], label: str | None) -> tuple[A
     return np.array(codes), np.array(places, dtype=np.uint64), numbers, texts
 
 
-def _texts(spans: Any, name: str, where: Places, label: bool) -> Texts:
+def _texts(whole: bytes, spans: Any, name: str, where: Places, label: bool) -> Texts:
     """The cells of a column. Most are repeated, and are taken apart once."""
-    whole = where.bytes.tobytes()
     known: dict[bytes, str | None] = {}
     texts: Texts = []
     for t, (first, end) in enumerate(spans.tolist()):

@@ -55,12 +55,12 @@ def parse_date(text: str) -> datetime | None:
 
 def days_since_1970(texts: Texts) -> tuple[Vector, int | None]:
     """Each date in days, its time as a fraction of one, NaN where it is missing; and the first that is no date."""
-    days = np.full(len(texts), math.nan)
-    for t, text in enumerate(texts):
-        if text is None or is_missing(text):
-            continue
-        moment = parse_date(text)
-        if moment is None:
-            return days, t
-        days[t] = moment.timestamp() / SECONDS_A_DAY
-    return days, None
+    known: dict[str | None, float] = {}  # most days come again
+    for text in dict.fromkeys(texts):
+        known[text] = math.nan
+        if text is not None and not is_missing(text):
+            moment = parse_date(text)
+            if moment is None:
+                return np.empty(0), texts.index(text)
+            known[text] = moment.timestamp() / SECONDS_A_DAY
+    return np.array([known[text] for text in texts]), None
