@@ -48,8 +48,9 @@ class Auto(ColumnLearner):
     -----
     Every column may be multiplied by a positive constant, or have one added, and nothing changes but rounding. An
     expert to which nobody listens retires after some thousands of rows, and costs nothing from then on: the bounds of
-    the others can only gain by it (`state.mixture`). `predict` may be called from several threads; `learn` may not. A
-    label that comes late is learned when it comes; its loss is counted where it was announced.
+    the others can only gain by it (`state.mixture`). `predict` may be called from several threads; `learn` may not.
+    `learn_many` plays long streams on up to four threads of its own, where cores are free, which changes no bit of what
+    is learned. A label that comes late is learned when it comes; its loss is counted where it was announced.
 
     Examples
     --------
