@@ -14,8 +14,7 @@ from typing import Any, Self
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.streams.files.recognise import days_since_1970
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Table, Texts, Where
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Table, Texts
 
 __all__ = ["Encoder"]
 
@@ -70,11 +69,7 @@ class Encoder:
         ones: list[tuple[Any, Any]] = []  # rows and features that are 1
         for j, name in enumerate(table.names):
             dense.append((self._place(name), self._filled(name, table.numbers[:, j], ones)))
-        for name, texts in table.texts.items():
-            if self.kinds[name] == DATE:
-                dense += self._date(name, _days(name, texts, table.where), ones)
-            else:
-                ones.append(self._one_hot(name, texts))
+        ones += [self._one_hot(name, texts) for name, texts in table.texts.items()]
         for name, days in table.days.items():
             dense += self._date(name, days, ones)
         X = np.zeros((len(table), len(self.features)))
@@ -173,16 +168,6 @@ class Encoder:
         encoder._late = list(state["late"])
         encoder._sums = {name: list(sums) for name, sums in state["sums"].items()}
         return encoder
-
-
-def _days(name: str, texts: Texts, where: Where) -> Vector:
-    days, wrong = days_since_1970(texts)
-    if wrong is not None:
-        raise ValueError(
-            f"{where(wrong)}, column {name!r}: {texts[wrong]!r} is no date, and this was a column of dates so far; "
-            f"mend it, or read the column as categories (--category {name!r})"
-        )
-    return days
 
 
 def _of_date(name: str) -> tuple[str, str, str]:

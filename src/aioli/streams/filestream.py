@@ -145,7 +145,7 @@ class FileStream:
         return self._reader.tables(self.kinds, self.label, self._position)
 
     def encode(self, table: Table | SparseTable) -> Batch:
-        """The rows of the next table. Tables are encoded in their order."""
+        """The rows of the next table. Tables are encoded in their order; one that is refused changes nothing."""
         y = None
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)

@@ -20,9 +20,13 @@ def where(row: int) -> str:
 
 def table(numbers: dict[str, list[float]], texts: dict[str, Texts] | None = None, **others: Any) -> Table:
     rows = len(next(iter((numbers or texts or others["days"]).values())))
+    texts = dict(texts or {})
+    days = {name: days_since_1970(texts.pop(name), name, where) for name in ("when",) if name in texts}
     matrix = np.array(list(numbers.values())).T if numbers else np.empty((rows, 0))
     complete = not np.isnan(matrix).any()
-    return Table(list(numbers), np.ascontiguousarray(matrix), texts or {}, None, where, {}, complete, **others)
+    return Table(
+        list(numbers), np.ascontiguousarray(matrix), texts, None, where, {}, complete, **{"days": days, **others}
+    )
 
 
 def random_tables(seed: int, count: int = 6) -> list[Table]:
@@ -43,7 +47,7 @@ def by_definition(tables: list[Table], features: list[str]) -> Matrix:
     sums = {"size": [0.0, 0], "when": [0.0, 0]}
     rows = []
     for piece in tables:
-        days, _ = days_since_1970(piece.texts["when"])
+        days = piece.days["when"]
         for t in range(len(piece)):
             row: dict[str, float] = {}
             for name, value in (("size", float(piece.numbers[t, 0])), ("when", float(days[t]))):
@@ -117,18 +121,20 @@ def test_missing_values_are_counted_by_column() -> None:
     assert {name: count for name, count in encoder.missing.items() if count} == {"size": 1, "colour": 2, "when": 1}
 
 
-def test_dates_as_texts_and_as_days_are_one() -> None:
+def test_a_date_is_its_day_its_weekday_and_its_hour() -> None:
     texts: Texts = ["2020-01-01T06:00", None, "1969/7/20 20:17:40", "2020-01-01T06:00:00+02:00"]
-    days, _ = days_since_1970(texts)
+    days = days_since_1970(texts, "when", where)
     np.testing.assert_allclose(days, [18262.25, np.nan, -165 + (20 + (17 + 40 / 60) / 60) / 24, 18262.25 - 2 / 24])
-    a, b = Encoder({"t": DATE}), Encoder({"t": DATE})
-    np.testing.assert_array_equal(a.encode(table({}, {"t": texts})), b.encode(table({}, days={"t": days})))
-    assert a.features == b.features == ["t", "t, weekday", "t, hour", "t is missing"]
+    encoder = Encoder({"t": DATE})
+    X = encoder.encode(table({}, days={"t": days}))
+    assert encoder.features == ["t", "t, weekday", "t, hour", "t is missing"]
+    np.testing.assert_allclose(X[[0, 2], 1:3], [[2.0, 6.0], [6.0, 20 + (17 + 40 / 60) / 60]])  # a Wednesday, a Sunday
+    np.testing.assert_array_equal(X[1], [18262.25, 2.0, 6.0, 1.0])
 
 
 def test_what_is_no_date_is_told() -> None:
-    with pytest.raises(ValueError, match=r"a.csv, line 3, column 't': 'soon' is no date, .*--category 't'"):
-        Encoder({"t": DATE}).encode(table({}, {"t": ["2020-01-01", "soon"]}))
+    with pytest.raises(ValueError, match=r"a\.csv, line 3, column 't': 'soon' is no date, .*--category 't'"):
+        days_since_1970(["2020-01-01", "soon"], "t", where)
 
 
 @pytest.mark.parametrize("seed", range(5))

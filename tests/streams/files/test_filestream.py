@@ -127,6 +127,22 @@ def test_a_model_reads_another_file_by_the_names_of_its_columns(tmp_path: Path) 
         FileStream(str(short), Reading(), state)
 
 
+@pytest.mark.parametrize("last", ["8,g,2020-01-09,2", "8,g,2020-01-09,", "8,g,soon,1", "x,g,2020-01-09,1", "8,g"])
+def test_a_table_that_is_refused_leaves_the_state_as_it_was(
+    last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(window, "BLOCK", 64)
+    monkeypatch.setattr(delimited, "SAMPLE", 2)
+    rows = "".join(f"{k},{'rgb'[k % 3]},2020-01-0{1 + k},{k % 2}\n" for k in range(8))
+    stream = FileStream(str(write(tmp_path, "a.csv", f"a,c,d,y\n{rows}{last}\n")), Reading(label="y"))
+    states = [json.dumps(stream.state())]
+    with pytest.raises(ValueError, match="line 10"):
+        for _ in stream:
+            states.append(json.dumps(stream.state()))
+    assert len(states) > 2
+    assert json.dumps(stream.state()) == states[-1]
+
+
 @pytest.mark.parametrize("label", ["y", "3", "-1"])
 def test_the_label_is_found_by_name_or_number(label: str, tmp_path: Path) -> None:
     features, _, y = read(write(tmp_path, "a.csv", "a,b,y\n1,2,0\n1,2,1\n"), label=label)

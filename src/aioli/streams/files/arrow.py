@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.files.recognise import as_number, is_missing
+from aioli.streams.files.recognise import as_number, days_since_1970, is_missing
 from aioli.streams.files.sources import STANDARD_INPUT
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, Position, Table, Texts
 
@@ -57,7 +57,7 @@ class ArrowFile:
 
     @property
     def fraction(self) -> float | None:
-        """How much of the file has been read, where the number of rows is known."""
+        """How much of the file has been read, where the number of rows is known, at least about."""
         return min(1.0, self._row / self._rows) if self._rows else None
 
     def close(self) -> None:
@@ -80,6 +80,7 @@ class ArrowFile:
                     if len(rows):
                         yield self._table(rows, kinds, label, after)
                     self._row = after["row"]
+            self._rows = self._row
         finally:
             self.close()
 
@@ -90,11 +91,12 @@ class ArrowFile:
         texts: dict[str, Texts] = {}
         days: dict[str, Vector] = {}
         for name, column in zip(rows.schema.names, rows.columns, strict=True):
-            found = self._by_type(column.type)
             if kinds[name] == NUMBER:
                 numbers[name] = self._numbers(column, name, where)
-            elif kinds[name] == DATE and found == DATE:
+            elif kinds[name] == DATE and self._by_type(column.type) == DATE:
                 days[name] = self._days(column)
+            elif kinds[name] == DATE:
+                days[name] = days_since_1970(self._texts(column), name, where)
             else:
                 texts[name] = self._texts(column)
         labels: Any = None if label is None else numbers.pop(label) if label in numbers else texts.pop(label)
@@ -179,7 +181,7 @@ class ArrowFile:
             self._file = arrow.memory_map(name) if Path(name).stat().st_size else arrow.OSFile(name)
             if seekable:
                 reader = arrow.ipc.open_file(self._file)
-                return _record_batches(reader), _distinct(reader.schema), None
+                return _record_batches(reader), _distinct(reader.schema), _about_rows(reader)
         reader = arrow.ipc.open_stream(self._file)
         return _stream(reader), _distinct(reader.schema), None
 
@@ -225,6 +227,12 @@ def _record_batches(reader: Any) -> Callable[[list[str], int], Iterator[Any]]:
             yield index, _slices(reader.get_batch(index).select(wanted))
 
     return pieces
+
+
+def _about_rows(reader: Any) -> int:
+    """How many rows there are, if all batches but the last are as long as the first."""
+    batches: int = reader.num_record_batches
+    return batches * len(reader.get_batch(0)) if batches else 0
 
 
 def _stream(reader: Any) -> Callable[[list[str], int], Iterator[Any]]:

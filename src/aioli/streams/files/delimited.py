@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from aioli.streams.files import cells
-from aioli.streams.files.recognise import as_number, is_missing, kind_of
+from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, kind_of
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import NUMBER, SKIPPED, Position, Table, Texts
+from aioli.streams.files.table import DATE, NUMBER, SKIPPED, Position, Table, Texts
 from aioli.streams.files.window import Places, Window
 
 __all__ = ["Delimited"]
@@ -134,11 +134,13 @@ class Delimited:
         self._read_odd(odd[: outcome[3]], values, labels, places, label, where)
         whole = window.bytes.tobytes() if texts else b""
         written = {name: _texts(whole, spans[:count, j], name, where, name == label) for j, name in enumerate(texts)}
+        dates = [name for name in texts if kinds[name] == DATE]
+        days = {name: days_since_1970(written.pop(name), name, where) for name in dates}
         heard: Any = None if label is None else written.pop(label) if label in written else labels[:count]
         if not keep:
             window.go_on(int(outcome[0]))
         complete = not outcome[3] and not outcome[4]
-        return Table(numbers, values[:count], written, heard, where, window.after(), complete)
+        return Table(numbers, values[:count], written, heard, where, window.after(), complete, days)
 
     def _refuse(self, outcome: Any, columns: int) -> None:
         place = f"{self.source.name}, line {self._window.line_of(int(outcome[0]))}"

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.files.recognise import as_number, is_missing, parse_date
+from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, parse_date
 from aioli.streams.files.sources import Source
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Position, Table, Texts, Where
 from aioli.streams.files.window import Lines, Window
@@ -74,12 +74,14 @@ class JSONLines:
         numbers = np.empty((len(rows), len(names)))
         for j, name in enumerate(names):
             numbers[:, j] = _numbers(rows, name, where)
-        texts = {name: _texts(rows, name) for name, kind in kinds.items() if kind in (CATEGORY, DATE)}
+        texts = {name: _texts(rows, name) for name, kind in kinds.items() if kind == CATEGORY}
+        dates = [name for name, kind in kinds.items() if kind == DATE]
+        days = {name: days_since_1970(_texts(rows, name), name, where) for name in dates}
         labels: Any = None
         if label is not None:
             labels = texts.pop(label) if label in texts else _numbers(rows, label, where)
         complete = not np.isnan(numbers).any()
-        return Table(names, numbers, texts, labels, where, self._window.after(), complete, new=new)
+        return Table(names, numbers, texts, labels, where, self._window.after(), complete, days, new)
 
     def _parsed(self, end: int, most: int | None = None) -> tuple[list[Row], list[int]]:
         """The objects up to there, and the numbers of their lines."""

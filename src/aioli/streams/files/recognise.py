@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts, Where
 
 __all__ = ["as_number", "days_since_1970", "is_missing", "kind_of", "parse_date"]
 
@@ -53,14 +53,17 @@ def parse_date(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def days_since_1970(texts: Texts) -> tuple[Vector, int | None]:
-    """Each date in days, its time as a fraction of one, NaN where it is missing; and the first that is no date."""
+def days_since_1970(texts: Texts, name: str, where: Where) -> Vector:
+    """Each date of a column in days, its time as a fraction of one, NaN where it is missing; what is none is told."""
     known: dict[str | None, float] = {}  # most days come again
     for text in dict.fromkeys(texts):
         known[text] = math.nan
         if text is not None and not is_missing(text):
             moment = parse_date(text)
             if moment is None:
-                return np.empty(0), texts.index(text)
+                raise ValueError(
+                    f"{where(texts.index(text))}, column {name!r}: {text!r} is no date, and this was a column of dates "
+                    f"so far; mend it, or read the column as categories (--category {name!r})"
+                )
             known[text] = moment.timestamp() / SECONDS_A_DAY
-    return np.array([known[text] for text in texts]), None
+    return np.array([known[text] for text in texts])

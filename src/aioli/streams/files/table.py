@@ -26,7 +26,7 @@ class Table:
     names, numbers
         The columns of numbers, NaN where a value is missing; `complete` says that none is.
     texts
-        The other columns by name: categories, and dates as they are written.
+        The columns of categories, by name.
     labels
         The labels as they came, numbers or texts; None where no label was asked for.
     where
@@ -34,7 +34,7 @@ class Table:
     after
         Where reading goes on after these rows.
     days
-        Dates that the file holds as such, in days since 1970, NaN where one is missing.
+        The columns of dates, by name: in days since 1970, NaN where one is missing.
     new
         Columns that no table before had, and what each is.
     """
