@@ -3,6 +3,7 @@
 import json
 import math
 import sys
+from collections.abc import Sequence
 from typing import Any
 
 from aioli import __version__
@@ -14,7 +15,7 @@ from aioli.commands.predictions import write_predictions
 from aioli.commands.synthetic import SCHEME
 from aioli.streams.files.sources import STANDARD_INPUT
 
-__all__ = ["finish"]
+__all__ = ["check_both_classes", "find_regret", "finish", "label_names", "summarised", "write_report"]
 
 WEIGHTS = 30  # of the largest, on the page
 
@@ -22,13 +23,32 @@ WEIGHTS = 30  # of the largest, on the page
 def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
     """Write what was asked for, then print the summary."""
     stream = playing.stream
-    labels = stream.labels
-    names = (str(labels.negative if labels.negative is not None else "0"), str(labels.positive or "1"))
+    names = label_names(stream)
     if options.predictions is not None:
         assert playing.spool is not None
         write_predictions(options.predictions, playing.spool, names)
     if options.save is not None:
         save_model(options.save, playing.learner, {**stream.state(), "label": stream.label})
+    find_regret(options, playing)
+    summary = summarised(playing, names, seconds, pace)
+    if options.report is not None:
+        write_report(options, playing, names, summary)
+    if options.as_json:
+        print(json.dumps({name: _finite(value) for name, value in summary.items()}, ensure_ascii=False))
+    else:
+        print("\n" + told(summary))
+    check_both_classes(options.source, playing, names)
+
+
+def label_names(stream: Any) -> tuple[str, str]:
+    """What the negative and the positive class are called in the data."""
+    labels = stream.labels
+    return str(labels.negative if labels.negative is not None else "0"), str(labels.positive or "1")
+
+
+def find_regret(options: Any, playing: Playing) -> None:
+    """Enter the regret into the history, by a second pass, where the stream can be read twice and memory holds it."""
+    stream = playing.stream
     if options.source != STANDARD_INPUT and not stream.sparse and not getattr(stream, "hostile", False):
         from aioli.commands.hindsight import AFFORDABLE, with_regret
 
@@ -36,17 +56,15 @@ def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
         if playing.rows * width <= AFFORDABLE:
             again = options.stream()
             playing.history = with_regret(playing.history, map(again.encode, again.tables()), playing.learner, width)
-    summary = summarised(playing, names, seconds, pace)
-    if options.report is not None:
-        _report(options, playing, names, summary)
-    if options.as_json:
-        print(json.dumps({name: _finite(value) for name, value in summary.items()}, ensure_ascii=False))
-    else:
-        print("\n" + told(summary))
-    if 0 in labels.counts:
-        only = names[1] if labels.counts[1] else names[0]
+
+
+def check_both_classes(source: str, playing: Playing, names: tuple[str, str]) -> None:
+    """ValueError where only one of the labels has come."""
+    counts = playing.stream.labels.counts
+    if 0 in counts:
+        only = names[1] if counts[1] else names[0]
         raise ValueError(
-            f"{options.source}: every one of the {playing.rows:,} rows has the label {only!r}; with one class there is "
+            f"{source}: every one of the {playing.rows:,} rows has the label {only!r}; with one class there is "
             "nothing to tell apart"
         )
 
@@ -84,7 +102,10 @@ def _ball(certificate: Any) -> str:
     return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"
 
 
-def _report(options: Any, playing: Playing, names: tuple[str, str], summary: dict[str, Any]) -> None:
+def write_report(
+    options: Any, playing: Playing, names: tuple[str, str], summary: dict[str, Any], remarks: Sequence[str] = ()
+) -> None:
+    """Write the page of the run, with further remarks at its end."""
     from aioli.learners.effects import effects, unit_of
     from aioli.report.page import write_page
     from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
@@ -119,7 +140,7 @@ def _report(options: Any, playing: Playing, names: tuple[str, str], summary: dic
         thresholds=tuple(Threshold(*point) for point in board.thresholds()),
         weights=tuple(weights),
         columns=tuple(described(playing.stream, playing.rows, playing.extremes)),
-        notes=tuple(notes),
+        notes=(*notes, *remarks),
     )
     write_page(options.report, record)
 
