@@ -4,23 +4,31 @@ A feature's place is settled when it first comes, behind all others, so that a l
 numbers come first, in their order. What is missing is told by a feature of its own, and filled with the mean of the
 column's values so far, which says nothing.
 
+Free text is the words that are in it, each a feature, whatever their order and number. Rows that have any are sparse.
+
 A column that comes late, as a key of JSON lines may, was 0 in all rows before, for growth to be exact: so it stays 0
 where it is missing, and a feature of its own tells where it is there.
 """
 
+import re
 import zlib
 from typing import Any, Self
 
 import numpy as np
+from scipy import sparse
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Table, Texts
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
 
 __all__ = ["Encoder"]
 
 CAP = 256  # features that categories may have of their own
 BUCKETS = 32  # features that all later categories share
 BUCKET = "rare categories, bucket"
+WORD_CAP = 1 << 18  # features that words may have of their own
+WORD_BUCKETS = 1 << 12
+WORD_BUCKET = "rare words, bucket"
+WORD = re.compile(r"\w+")
 WEEK = 7.0
 THURSDAY = 3.0  # the first of January 1970, Monday being 0
 
@@ -31,7 +39,7 @@ class Encoder:
     Parameters
     ----------
     kinds
-        What each column is: number, category, date or skipped.
+        What each column is: number, category, date, text or skipped.
     cap
         How many features the categories of all columns may have of their own, None for `CAP`; those that come later,
         being rare, share `BUCKETS` more by their hash.
@@ -46,6 +54,7 @@ class Encoder:
         self.shared = 0  # values of rows that had to share a bucket
         self.missing: dict[str, int] = {}
         self.categories = {name: 0 for name, kind in kinds.items() if kind == CATEGORY}  # with a feature of their own
+        self.words = {name: 0 for name, kind in kinds.items() if kind == TEXT}  # likewise
         self._late: list[str] = []
         self._places: dict[str, int] = {}
         self._sums: dict[str, list[float]] = {}  # of each column of numbers: sum and count of the values present
@@ -57,7 +66,12 @@ class Encoder:
                 for feature in _of_date(name):
                     self._place(feature)
 
-    def encode(self, table: Table) -> Matrix:
+    @property
+    def sparse(self) -> bool:
+        """Whether rows are given as CSR."""
+        return TEXT in self.kinds.values()
+
+    def encode(self, table: Table) -> Any:
         """The rows as numbers. The very matrix that was read, where nothing but numbers has ever come."""
         self._take_up(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
@@ -69,15 +83,12 @@ class Encoder:
         ones: list[tuple[Any, Any]] = []  # rows and features that are 1
         for j, name in enumerate(table.names):
             dense.append((self._place(name), self._filled(name, table.numbers[:, j], ones)))
-        ones += [self._one_hot(name, texts) for name, texts in table.texts.items()]
+        for name, texts in table.texts.items():
+            ones.append(self._bag(name, texts) if self.kinds[name] == TEXT else self._one_hot(name, texts))
         for name, days in table.days.items():
             dense += self._date(name, days, ones)
-        X = np.zeros((len(table), len(self.features)))
-        for place, values in dense:
-            X[:, place] = values
-        for rows, places in ones:
-            X[rows, places] = 1.0
-        return X
+        shape = len(table), len(self.features)
+        return _as_sparse(shape, dense, ones) if self.sparse else _as_matrix(shape, dense, ones)
 
     def _take_up(self, new: dict[str, str]) -> None:
         """Columns that no row had before. A category needs no feature until its first value comes."""
@@ -135,6 +146,28 @@ class Encoder:
         self.shared += int(np.isin(where, buckets).sum()) if buckets else 0
         return rows, where
 
+    def _bag(self, name: str, texts: Texts) -> tuple[Any, Any]:
+        """Which rows have which words. A text that is missing has none."""
+        rows: list[int] = []
+        places: list[int] = []
+        for t, text in enumerate(texts):
+            words = dict.fromkeys(WORD.findall(text.lower())) if text else {}
+            found = dict.fromkeys(self._word(name, word) for word in words)
+            rows += [t] * len(found)
+            places += found
+        self.missing[name] = self.missing.get(name, 0) + texts.count(None)
+        return np.array(rows, dtype=np.int64), np.array(places, dtype=np.int64)
+
+    def _word(self, name: str, word: str) -> int:
+        feature = f"{name}: {word}"
+        if feature in self._places:
+            return self._places[feature]
+        if sum(self.words.values()) < WORD_CAP:
+            self.words[name] += 1
+            return self._place(feature)
+        self.shared += 1
+        return self._place(f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}")
+
     def _category(self, name: str, value: str) -> int:
         feature = f"{name}={value}"
         if feature in self._places:
@@ -142,7 +175,7 @@ class Encoder:
         if sum(self.categories.values()) < self.cap:
             self.categories[name] += 1
             return self._place(feature)
-        return self._place(f"{BUCKET} {zlib.crc32(feature.encode('utf-8', 'surrogatepass')) % BUCKETS}")
+        return self._place(f"{BUCKET} {_hash(feature) % BUCKETS}")
 
     def state(self) -> dict[str, Any]:
         """All that it remembers, as plain values that later rows do not change."""
@@ -152,6 +185,7 @@ class Encoder:
             "features": list(self.features),
             "shared": self.shared,
             "categories": dict(self.categories),
+            "words": dict(self.words),
             "missing": dict(self.missing),
             "sums": {name: list(sums) for name, sums in self._sums.items()},
             "late": list(self._late),
@@ -164,10 +198,34 @@ class Encoder:
         encoder.features = list(state["features"])
         encoder._places = {feature: place for place, feature in enumerate(encoder.features)}
         encoder.shared, encoder.categories = state["shared"], dict(state["categories"])
+        encoder.words = dict(state["words"])
         encoder.missing = dict(state["missing"])
         encoder._late = list(state["late"])
         encoder._sums = {name: list(sums) for name, sums in state["sums"].items()}
         return encoder
+
+
+def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Matrix:
+    X = np.zeros(shape)
+    for place, values in dense:
+        X[:, place] = values
+    for rows, places in ones:
+        X[rows, places] = 1.0
+    return X
+
+
+def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Any:
+    every = np.arange(shape[0])
+    entries = [(values, every, np.full(shape[0], place)) for place, values in dense]
+    entries += [(np.ones(len(rows)), rows, places) for rows, places in ones]
+    values, rows, places = (np.concatenate(parts) for parts in zip(*entries, strict=True))
+    X = sparse.csr_array((values, (rows, places)), shape=shape)
+    X.eliminate_zeros()
+    return X
+
+
+def _hash(feature: str) -> int:
+    return zlib.crc32(feature.encode("utf-8", "surrogatepass"))
 
 
 def _of_date(name: str) -> tuple[str, str, str]:

@@ -7,7 +7,7 @@ from typing import Any, Self
 from aioli.numerics.compiling import Vector
 from aioli.streams.encoding import Encoder
 from aioli.streams.files.opening import open_reader
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, SparseTable, Table
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, SparseTable, Table
 from aioli.streams.labels import Labels
 from aioli.streams.scaling import Scaler
 from aioli.streams.sparse_encoding import SparseEncoder
@@ -26,8 +26,9 @@ class Reading:
         Sparse rows have theirs at the front, whatever this is.
     positive
         Which of the two labels is the positive class; None finds out (`streams.labels`).
-    number, category, date, skip
-        Columns that are this, whatever they seem to be.
+    number, category, date, text, skip
+        Columns that are this, whatever they seem to be. A column is free text only where this says so: its words are
+        the features, and all rows are then sparse.
     cap
         Features that categories, or sparse features, may have of their own; None for 256 and about a million.
     scale
@@ -44,6 +45,7 @@ class Reading:
     number: Collection[str] = ()
     category: Collection[str] = ()
     date: Collection[str] = ()
+    text: Collection[str] = ()
     skip: Collection[str] = ()
     cap: int | None = None
     scale: bool = False
@@ -128,6 +130,7 @@ class FileStream:
         if all(kind == SKIPPED for kind in seen.values()):
             raise ValueError(f"{self.name}: has no column but the label; there is nothing to learn from")
         self.encoder = Encoder(seen, self.reading.cap) if state is None else Encoder.restored(state["encoder"])
+        self.sparse = self.encoder.sparse
 
     @property
     def features(self) -> list[str]:
@@ -212,6 +215,7 @@ class FileStream:
             (NUMBER, self.reading.number),
             (CATEGORY, self.reading.category),
             (DATE, self.reading.date),
+            (TEXT, self.reading.text),
             (SKIPPED, self.reading.skip),
         )
         for kind, names in asked:

@@ -6,9 +6,10 @@ import pytest
 from file_reading import padded
 
 from aioli.numerics.compiling import Matrix
+from aioli.streams import encoding
 from aioli.streams.encoding import BUCKET, BUCKETS, Encoder
 from aioli.streams.files.recognise import days_since_1970, kind_of
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, SparseTable, Table, Texts
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, SparseTable, Table, Texts
 from aioli.streams.sparse_encoding import SHARED, SparseEncoder
 
 KINDS = {"size": NUMBER, "colour": CATEGORY, "when": DATE, "id": SKIPPED, "shape": CATEGORY}
@@ -153,6 +154,35 @@ def test_going_on_from_a_state_gives_the_same_matrices(seed: int, cap: int) -> N
         for piece, X in zip(tables[k + 1 :], expected[k + 1 :], strict=True):
             np.testing.assert_array_equal(again.encode(piece), X)
         assert json.dumps(again.state()) == states[-1]
+
+
+def test_free_text_is_the_words_that_are_in_it() -> None:
+    encoder = Encoder({"stars": NUMBER, "review": TEXT, "shop": CATEGORY})
+    review: Texts = ["Good, very GOOD!", None, "not good"]
+    X = encoder.encode(table({"stars": [5.0, 0.0, np.nan]}, {"review": review, "shop": ["a", "b", "a"]}))
+    assert encoder.sparse
+    assert encoder.features[2:] == ["review: good", "review: very", "review: not", "shop=a", "shop=b"]
+    assert X.toarray().tolist() == [
+        [5.0, 0.0, 1.0, 1.0, 0.0, 1.0, 0.0],
+        [0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 1.0],
+        [2.5, 1.0, 1.0, 0.0, 1.0, 1.0, 0.0],
+    ]
+    assert X.nnz == 10
+    assert (encoder.words, encoder.missing["review"]) == ({"review": 3}, 1)
+    again = Encoder.restored(json.loads(json.dumps(encoder.state())))
+    more = table({"stars": [1.0]}, {"review": ["very new"], "shop": ["c"]})
+    np.testing.assert_array_equal(again.encode(more).toarray(), encoder.encode(more).toarray())
+    assert again.features == encoder.features
+
+
+def test_words_beyond_the_cap_share_buckets(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoding, "WORD_CAP", 2)
+    encoder = Encoder({"t": TEXT})
+    X = encoder.encode(table({}, {"t": ["a b c", "c d", "", "a"]}))
+    assert encoder.features[:2] == ["t: a", "t: b"]
+    assert all(name.startswith(encoding.WORD_BUCKET) for name in encoder.features[2:])
+    assert X.sum(axis=1).tolist() == [3.0, 2.0, 0.0, 1.0]
+    assert encoder.shared == 3
 
 
 @pytest.mark.parametrize("cap", [-1, -100])

@@ -137,8 +137,7 @@ def test_a_table_that_is_refused_leaves_the_state_as_it_was(
     stream = FileStream(str(write(tmp_path, "a.csv", f"a,c,d,y\n{rows}{last}\n")), Reading(label="y"))
     states = [json.dumps(stream.state())]
     with pytest.raises(ValueError, match="line 10"):
-        for _ in stream:
-            states.append(json.dumps(stream.state()))
+        states.extend(json.dumps(stream.state()) for _ in stream)
     assert len(states) > 2
     assert json.dumps(stream.state()) == states[-1]
 
@@ -164,6 +163,19 @@ def test_columns_are_read_as_asked_for(tmp_path: Path) -> None:
         "day=2020-01-02",
     ]
     assert "is no number" in refused(path, label="y", number=["day"])
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_words_of_free_text_are_features_where_they_are_asked_for(name: str, tmp_path: Path) -> None:
+    rows = [("a good thing", 1), ("no good", 0)]
+    delimited_text = "t,y\n" + "".join(f"{t},{y}\n" for t, y in rows)
+    lines = "".join(json.dumps({"t": t, "y": y}) + "\n" for t, y in rows)
+    path = write(tmp_path, name, delimited_text if name == "a.csv" else lines)
+    features, X, _ = read(path, label="y", text=["t"])
+    assert features == ["t: a", "t: good", "t: thing", "t: no"]
+    assert X.tolist() == [[1.0, 1.0, 1.0, 0.0], [0.0, 1.0, 0.0, 1.0]]
+    with FileStream(str(path), Reading(label="y", text=["t"])) as stream:
+        assert stream.sparse
 
 
 def test_a_label_may_be_a_dash_or_none(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from aioli.streams.files import cells
 from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, kind_of
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import DATE, NUMBER, SKIPPED, Position, Table, Texts
+from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Texts
 from aioli.streams.files.window import Places, Window
 
 __all__ = ["Delimited"]
@@ -53,7 +53,7 @@ class Delimited:
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(cells_of_it)]
         self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
         self._window.hold(SAMPLE + 1, LONGEST_SAMPLE)
-        texts = self._read(dict.fromkeys(self._names, "text"), None, SAMPLE, keep=True).texts
+        texts = self._read(dict.fromkeys(self._names, TEXT), None, SAMPLE, keep=True).texts
         self._kinds = {name: kind_of(texts[name]) for name in self._names}
 
     @property

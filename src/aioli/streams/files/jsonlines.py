@@ -9,7 +9,7 @@ import numpy as np
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, parse_date
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Position, Table, Texts, Where
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Position, Table, Texts, Where
 from aioli.streams.files.window import Lines, Window
 
 __all__ = ["JSONLines"]
@@ -74,7 +74,7 @@ class JSONLines:
         numbers = np.empty((len(rows), len(names)))
         for j, name in enumerate(names):
             numbers[:, j] = _numbers(rows, name, where)
-        texts = {name: _texts(rows, name) for name, kind in kinds.items() if kind == CATEGORY}
+        texts = {name: _texts(rows, name) for name, kind in kinds.items() if kind in (CATEGORY, TEXT)}
         dates = [name for name, kind in kinds.items() if kind == DATE]
         days = {name: days_since_1970(_texts(rows, name), name, where) for name in dates}
         labels: Any = None

@@ -8,9 +8,21 @@ from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector
 
-__all__ = ["CATEGORY", "DATE", "NUMBER", "SKIPPED", "Position", "Reader", "SparseTable", "Table", "Texts", "Where"]
+__all__ = [
+    "CATEGORY",
+    "DATE",
+    "NUMBER",
+    "SKIPPED",
+    "TEXT",
+    "Position",
+    "Reader",
+    "SparseTable",
+    "Table",
+    "Texts",
+    "Where",
+]
 
-NUMBER, CATEGORY, DATE, SKIPPED = "number", "category", "date", "skipped"  # what a column may be
+NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "skipped"  # what a column may be
 
 Texts = list[str | None]  # None is missing
 Position = dict[str, Any]  # where a reader goes on: plain numbers and strings
@@ -26,7 +38,7 @@ class Table:
     names, numbers
         The columns of numbers, NaN where a value is missing; `complete` says that none is.
     texts
-        The columns of categories, by name.
+        The columns of categories and of free text, by name.
     labels
         The labels as they came, numbers or texts; None where no label was asked for.
     where
