@@ -43,6 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     demo = commands.add_parser("demo", help="play a real stream row by row, and watch the loss and the certificate")
     demo.add_argument("--figure", metavar="FILE", help="also draw the run into this file (PNG, SVG or PDF)")
     _add_run(commands)
+    _add_compare(commands)
     predict = commands.add_parser("predict", help="the probabilities of new rows, from a saved model")
     predict.add_argument("source", metavar="FILE", help="a file, a folder, or - for standard input")
     predict.add_argument("--model", required=True, metavar="MODEL", help="what aioli run --save wrote")
@@ -62,16 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _add_run(commands: Any) -> None:
     run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
-    run.add_argument("source", metavar="FILE", help="a file, a folder, - for standard input, or synthetic:NAME")
-    _add_reading(run)
-    learning = run.add_argument_group("learning")
-    learning.add_argument(
-        "--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, 'AIOLI(radius=2)', …"
-    )
-    learning.add_argument(
-        "--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)"
-    )
-    learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
+    _add_playing(run)
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
     results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
@@ -83,6 +75,32 @@ def _add_run(commands: Any) -> None:
         "--every", type=float, default=10.0, metavar="S", help="seconds between checkpoints (default: 10)"
     )
     keeping.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint, if it has one")
+
+
+def _add_compare(commands: Any) -> None:
+    compare = commands.add_parser("compare", help="the same pass with River, Vowpal Wabbit and scikit-learn beside it")
+    _add_playing(compare).add_argument(
+        "--peers", default="river,vw,sklearn", metavar="NAME,…", help="who plays too (default: river,vw,sklearn)"
+    )
+    results = compare.add_argument_group("results")
+    results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
+    results.add_argument("--figure", metavar="FILE", help="draw everybody's running loss (.png, .svg, .pdf)")
+    results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
+
+
+def _add_playing(command: Any) -> Any:
+    """What is played, and who plays it; the group of options about the latter."""
+    command.add_argument("source", metavar="FILE", help="a file, a folder, - for standard input, or synthetic:NAME")
+    _add_reading(command)
+    learning = command.add_argument_group("learning")
+    learning.add_argument(
+        "--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, 'AIOLI(radius=2)', …"
+    )
+    learning.add_argument(
+        "--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)"
+    )
+    learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
+    return learning
 
 
 def _add_reading(command: Any) -> None:
@@ -137,6 +155,12 @@ def _run(given: argparse.Namespace) -> None:
         }
         kept = {name: getattr(given, name) for name in ("checkpoint", "resume", "every")}
         run_stream(Options(**asked, **kept, reading=_reading(given), as_json=given.json))
+    elif given.command == "compare":
+        from aioli.commands.compare import Comparison, compare_stream
+
+        asked = {name: getattr(given, name) for name in ("source", "learner", "rows", "seed", "report", "figure")}
+        peers = tuple(name for name in given.peers.split(",") if name)
+        compare_stream(Comparison(**asked, peers=peers, reading=_reading(given), as_json=given.json))
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 

@@ -1,0 +1,164 @@
+"""River, Vowpal Wabbit and scikit-learn as they come, untuned: each says a row's probability, then learns the row.
+
+All three are given the same rows, dense or CSR, by the numbers of their columns: no name of a column is ever part of a
+text that somebody parses. A column that has not come yet has been 0 so far.
+"""
+
+import importlib
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from itertools import repeat
+from typing import Any, Protocol
+
+import numpy as np
+
+from aioli.numerics.compiling import Vector
+
+__all__ = ["LIBRARIES", "Peer", "River", "ScikitLearn", "VowpalWabbit", "peers_of", "rows_as_dicts", "unchecked"]
+
+LIBRARIES = {"river": "River", "vw": "Vowpal Wabbit", "sklearn": "scikit-learn"}
+CLASSES = [0.0, 1.0]
+
+
+class Peer(Protocol):
+    """A learner of another library."""
+
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """Each row's probability of label 1, said before the row is learned; a row is learned when it is yielded."""
+
+    def close(self) -> None:
+        """Let go what it holds."""
+
+
+def peers_of(library: str, sparse: bool) -> dict[str, Peer]:
+    """The peers of a library, by name, fresh; ImportError where it is not installed.
+
+    Sparse rows are scaled by their largest entries, as both libraries advise: to subtract means would fill them.
+    """
+    scaler = "MaxAbsScaler" if sparse else "StandardScaler"
+    if library == "river":
+        return {"River": River(), "River scaled": River(scaler)}
+    if library == "vw":
+        return {"VW": VowpalWabbit(), "VW --coin": VowpalWabbit("--coin"), "VW --ftrl": VowpalWabbit("--ftrl")}
+    return {"sklearn SGD": ScikitLearn(scaler)}
+
+
+class River:
+    """`LogisticRegression`, behind a scaler of `river.preprocessing` if one is named. O(d) a row.
+
+    Parameters
+    ----------
+    scaler
+        Its name, or nothing.
+    optimizer, settings
+        The name of one of `river.optim`, and its arguments; nothing for River's default.
+    """
+
+    def __init__(self, scaler: str = "", optimizer: str = "", *settings: float) -> None:
+        given = [getattr(importlib.import_module("river.optim"), optimizer)(*settings)] if optimizer else []
+        self._model = importlib.import_module("river.linear_model").LogisticRegression(*given)
+        if scaler:
+            self._model = getattr(importlib.import_module("river.preprocessing"), scaler)() | self._model
+
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """See `Peer`."""
+        model = self._model
+        stakes: Iterator[dict[str, float]] = repeat({}) if weights is None else ({"w": w} for w in weights.tolist())
+        for row, label, stake in zip(rows_as_dicts(X), y.tolist(), stakes, strict=False):
+            p = model.predict_proba_one(row)[True]
+            model.learn_one(row, bool(label), **stake)
+            yield p
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+
+class VowpalWabbit:
+    """Vowpal Wabbit in this process, with logistic loss and link. O(entries that are not 0) a row.
+
+    Its `learn` predicts first and keeps what it said, so that no row is gone through twice.
+
+    Parameters
+    ----------
+    options
+        Further options of its command.
+    """
+
+    def __init__(self, options: str = "") -> None:
+        self._model = importlib.import_module("vowpalwabbit").Workspace(
+            f"--quiet --no_stdin --loss_function logistic --link logistic {options}"
+        )
+
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """See `Peer`."""
+        model = self._model
+        stakes = repeat("") if weights is None else (f" {w:.9g}" for w in weights.tolist())
+        for row, label, stake in zip(rows_as_dicts(X), y.tolist(), stakes, strict=False):
+            values = " ".join(f"{j}:{value:.9g}" for j, value in row.items() if value)  # nine digits: single precision
+            example = model.parse(f"{1 if label else -1}{stake} | {values}")
+            model.learn(example)
+            p = example.get_simplelabel_prediction()
+            model.finish_example(example)
+            yield p
+
+    def close(self) -> None:
+        """Its memory and its log."""
+        if not self._model.finished:
+            self._model.finish()
+
+
+class ScikitLearn:
+    """`SGDClassifier(loss="log_loss")` behind a scaler of `sklearn.preprocessing`, both by `partial_fit`. O(d) a row.
+
+    Neither takes columns that come later, so they are made wider by hand: a column that was 0 so far has a mean, a
+    variance, a largest entry and a weight of 0, and a scale of 1.
+    """
+
+    def __init__(self, scaler: str = "StandardScaler") -> None:
+        self._scaler = getattr(importlib.import_module("sklearn.preprocessing"), scaler)()
+        self._model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
+        self._started = False
+
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """See `Peer`."""
+        self._widen(X.shape[1])
+        with unchecked():
+            for t in range(len(y)):
+                row = self._scaler.partial_fit(X[t : t + 1]).transform(X[t : t + 1])
+                p = float(self._model.predict_proba(row)[0, 1]) if self._started else 0.5
+                stake = None if weights is None else weights[t : t + 1]
+                self._model.partial_fit(row, y[t : t + 1], classes=CLASSES, sample_weight=stake)
+                self._started = True
+                yield p
+
+    def close(self) -> None:
+        """It holds nothing."""
+
+    def _widen(self, width: int) -> None:
+        more = width - self._model.coef_.shape[1] if self._started else 0
+        if more <= 0:
+            return
+        for name in ("mean_", "var_", "max_abs_"):
+            if hasattr(self._scaler, name):
+                setattr(self._scaler, name, np.append(getattr(self._scaler, name), np.zeros(more)))
+        self._scaler.scale_ = np.append(self._scaler.scale_, np.ones(more))
+        self._model.coef_ = np.hstack([self._model.coef_, np.zeros((1, more))])
+        self._scaler.n_features_in_ = self._model.n_features_in_ = width
+
+
+def rows_as_dicts(X: Any) -> Iterator[dict[int, float]]:
+    """The rows by the numbers of their columns: all of a dense row, and what is there of a sparse one."""
+    if isinstance(X, np.ndarray):
+        for x in X:
+            yield dict(enumerate(x.tolist()))
+        return
+    for begin, end in zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True):
+        yield dict(zip(X.indices[begin:end].tolist(), X.data[begin:end].tolist(), strict=True))
+
+
+def unchecked() -> AbstractContextManager[object]:
+    """Within it, scikit-learn does not check its input row by row, the greater part of what it takes."""
+    within: AbstractContextManager[object] = importlib.import_module("sklearn").config_context(
+        assume_finite=True, skip_parameter_validation=True
+    )
+    return within
