@@ -16,8 +16,9 @@ from aioli.streams.files.window import Places, Window
 __all__ = ["Delimited"]
 
 ROWS = 16384  # rows in a table, at most
-CELLS = 1 << 21  # numbers in a table, at most
-SAMPLE = 1000  # rows from which the kinds of columns are told
+CELLS = 1 << 21  # cells in a table, at most
+SAMPLE = 1000  # rows from which the kinds of columns are told; a tenth of them, where rows are wide
+SAMPLED_CELLS = 1 << 18
 LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get so many
 DELIMITERS = ",\t;|"
 NO_DELIMITERS = '"\r\n.+-'  # they have another meaning, as letters and digits have
@@ -47,13 +48,14 @@ class Delimited:
             raise ValueError(f"the delimiter is {self.delimiter!r}; it must be one plain character, such as ',' or ';'")
         if self.delimiter.isalnum():
             raise ValueError(f"the delimiter is {self.delimiter!r}; it must be neither letter nor digit")
-        cells_of_it = self._split(first)
+        found = self._split(first)
         if header:
             self._window.go_on(self._window.start + len(first.encode()))
-        names = [name.strip() or f"column {i + 1}" for i, name in enumerate(cells_of_it)]
+        names = [name.strip() or f"column {i + 1}" for i, name in enumerate(found)]
         self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
-        self._window.hold(SAMPLE + 1, LONGEST_SAMPLE)
-        texts = self._read(dict.fromkeys(self._names, TEXT), None, SAMPLE, keep=True).texts
+        sample = min(SAMPLE, max(SAMPLE // 10, SAMPLED_CELLS // len(names)))
+        self._window.hold(sample + 1, LONGEST_SAMPLE)
+        texts = self._read(dict.fromkeys(self._names, TEXT), None, sample, keep=True).texts
         self._kinds = {name: kind_of(texts[name]) for name in self._names}
 
     @property
@@ -72,8 +74,7 @@ class Delimited:
 
     def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Table]:
         """The rows, in tables of a few megabytes."""
-        numeric = sum(kind == NUMBER for kind in kinds.values())
-        rows = max(1, min(ROWS, CELLS // max(1, numeric)))
+        rows = max(1, min(ROWS, CELLS // len(self._names)))
         with self.source:
             if position is not None:
                 self._window.go_to(position["byte"], position["line"])

@@ -92,53 +92,49 @@ class SVMLight:
         outcome: Integers,
     ) -> int:
         """Read up to `end`, or up to a row that is wrong: it is told when it comes first."""
-        window, rows = self._window, 0
+        window, rows, text = self._window, 0, b""
         while True:
             rows = read_pairs(window.bytes, end, self._first, rows, labels, starts, features, values, places, outcome)
             begin = int(outcome[0])
             if begin >= end:
                 return rows
-            line = window.bytes[begin:end].tobytes()
-            line = line[: line.index(b"\n") + 1]
+            text = text or window.bytes[:end].tobytes()
+            after = text.index(b"\n", begin) + 1
             try:
-                label, row = self._by_hand(line, f"{window.source.name}, line {window.line_of(begin)}")
-            except ValueError:
+                label, row = self._by_hand(text[begin:after])
+            except ValueError as error:
                 if rows:
                     return rows
-                raise
+                raise ValueError(f"{window.source.name}, line {window.line_of(begin)}: {error}") from None
             first = int(starts[rows])
             labels[rows], places[rows], starts[rows + 1] = label, begin, first + len(row)
             for k, (index, value) in enumerate(row, first):
                 features[k], values[k] = index, value
             rows += 1
-            outcome[0] = begin + len(line)
+            outcome[0] = after
 
-    def _by_hand(self, line: bytes, place: str) -> tuple[float, list[tuple[int, float]]]:
+    def _by_hand(self, line: bytes) -> tuple[float, list[tuple[int, float]]]:
         """A row that is not written plainly, or that is wrong."""
         words = [word.decode("utf-8", "replace") for word in line.partition(b"#")[0].split()]
         label, pairs = "".join(words[:1]), words[1:]
-        row = [self._pair(pair, place) for pair in pairs if not pair.startswith("qid:")]
+        row = [self._pair(pair) for pair in pairs if not pair.startswith("qid:")]
         number = as_number(label)
         if number is None or not math.isfinite(number):
-            raise ValueError(
-                f"{place}: the label is {_shown(label)}; it must be one number, such as 1 or -1, before the pairs"
-            )
+            raise ValueError(f"the label is {_shown(label)}; it must be one number, such as 1 or -1, before the pairs")
         return number, row
 
-    def _pair(self, pair: str, place: str) -> tuple[int, float]:
+    def _pair(self, pair: str) -> tuple[int, float]:
         index, colon, value = pair.partition(":")
         if not (colon and index.isascii() and index.isdigit() and len(index) <= LONGEST_INDEX):
-            raise ValueError(f"{place}: {_shown(pair)} is no pair index:value; write a whole number, a colon, a number")
+            raise ValueError(f"{_shown(pair)} is no pair index:value; write a whole number, a colon, a number")
         if int(index) < self._first:
             raise ValueError(
-                f"{place}: has the index 0, but the rows before count from 1; raise every index by 1, or drop the pair"
+                "has the index 0, but the rows before count from 1; raise every index by 1, or drop the pair"
             )
         number = as_number(value)
         if number is None or not math.isfinite(number):
             wrong = "no number" if number is None or math.isnan(number) else "not finite"
-            raise ValueError(
-                f"{place}: {_shown(value)} in the pair {_shown(pair)} is {wrong}; mend it, or drop the pair"
-            )
+            raise ValueError(f"{_shown(value)} in the pair {_shown(pair)} is {wrong}; mend it, or drop the pair")
         return int(index), number
 
 
