@@ -16,7 +16,10 @@ Matrix = NDArray[np.float64]
 
 
 def compiled(signature: str, *, reassociate: bool = False, inline: bool = False) -> Callable[[Function], Function]:
-    """Compile a function ahead of its first call, once per machine: the result is cached on disk.
+    """Compile a function for these types and no others, once per machine: the result is cached on disk.
+
+    It is loaded when it is first called. Most never are: they have been compiled into those that call them, and a
+    process that loaded all of them would start a tenth of a second later.
 
     `reassociate` lets the compiler reorder sums and contract multiply-adds, without which it cannot use vector
     instructions in a dot product. The scalar functions of this package forbid it: their accuracy is in the order.
@@ -24,7 +27,6 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     """
     numba = importlib.import_module("numba")
     decorate = numba.njit(
-        signature,
         cache=True,
         nogil=True,
         error_model="numpy",  # a division by zero is an infinity to be checked, not an exception in a hot loop
@@ -34,9 +36,37 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
 
     def compile_function(function: Function) -> Function:
         kernel: Function = decorate(function)
+        if kernel is not function:  # it is, where Numba has been told to compile nothing
+            _load_on_first_use(kernel, signature)
         return kernel
 
     return compile_function
+
+
+def _load_on_first_use(kernel: Any, signature: str) -> None:
+    """Take the two ways by which Numba comes to compile: a call from Python, and a call in what is being compiled."""
+    compiling = importlib.import_module("numba.core.compiler_lock").global_compiler_lock  # a second lock could deadlock
+
+    def load() -> None:
+        with compiling:
+            if not kernel.overloads:
+                kernel.compile(signature)
+                kernel.disable_compile()
+
+    def for_call(*arguments: Any) -> Any:
+        load()
+        (made,) = kernel.overloads.values()
+        for argument, wanted in zip(arguments, made.signature.args, strict=True):
+            if hasattr(wanted, "dtype") and kernel.typeof_pyval(argument) != wanted:  # numbers are converted
+                raise TypeError(f"{kernel.__name__} takes {wanted}, not {kernel.typeof_pyval(argument)}")
+        return made.entry_point
+
+    def for_caller(*types: Any) -> Any:
+        load()
+        return type(kernel).get_call_template(kernel, *types)
+
+    kernel._compile_for_args = for_call
+    kernel.get_call_template = for_caller
 
 
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:

@@ -31,11 +31,11 @@ def carried(e: float, fall: float, s: float) -> tuple[float, float]:
 
 @compiled("UniTuple(f8,3)(f8,f8)")
 def solve(m: float, a: float) -> tuple[float, float, float]:
-    r"""The z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$, the first to full precision.
+    r"""The z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$. O(1).
 
     The left side is concave, so Newton from a point left of the root climbs to it and never passes it; all candidates
-    for the start lie left, since tanh(z/2) ≤ min(1, z/2) and z ≤ m. One exponential, then two to eight steps that carry it along:
-    $e^{-(z+s)} = e^{-z} + e^{-z}(e^{-s} - 1)$. O(1).
+    for the start lie left, since tanh(z/2) ≤ min(1, z/2) and z ≤ m. One exponential, then two to eight steps that carry
+    it along: $e^{-(z+s)} = e^{-z} + e^{-z}(e^{-s} - 1)$.
     """
     excess = m - a
     z = m - a * min(1.0, 0.5 * m) if a < 0.125 else max(excess, m / (1.0 + 0.5 * a))
