@@ -15,12 +15,13 @@ import numpy as np
 from scipy import sparse
 
 from aioli import Wide
+from aioli.commands.peers import VowpalWabbit
 from aioli.learners.wide import is_wide
 from aioli.numerics.compiling import Vector
 from benchmarks.scores import log_loss
 from benchmarks.table import Table, as_markdown, as_text
 from benchmarks.timing import Run, Spread, side_by_side
-from benchmarks.wide_peers import PEERS, vw_learns, vw_lines
+from benchmarks.wide_peers import PEERS, vw_lines
 
 __all__ = ["main", "measured", "wide_streams"]
 
@@ -120,7 +121,7 @@ def _times(X: Any, y: Vector, repeats: int) -> tuple[Spread, Spread]:
         return run
 
     def vowpal_wabbit() -> Run:
-        model = vw_learns()
+        model = VowpalWabbit().workspace
 
         def run() -> None:
             for line in lines:

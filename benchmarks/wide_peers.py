@@ -1,64 +1,36 @@
 """The peers on wide and sparse rows, untuned: each is given its rows in the form that it likes best, ready made."""
 
-import importlib
 from collections.abc import Callable
+from contextlib import closing
 from typing import Any
 
 import numpy as np
 
+from aioli.commands.peers import River, VowpalWabbit, example_text, rows_as_dicts
 from aioli.numerics.compiling import Vector
 
-__all__ = ["PEERS", "river_rows", "vw_learns", "vw_lines"]
+__all__ = ["PEERS", "vw_lines"]
 
 Play = Callable[[Any, Vector], Vector]
 
 
 def vw_lines(X: Any, y: Vector) -> list[str]:
     """The rows as Vowpal Wabbit's text: what is 0 is left out."""
-    return [
-        f"{1 if label else -1} | " + " ".join(f"{j}:{value:.9g}" for j, value in row.items())
-        for row, label in zip(river_rows(X), y, strict=True)
-    ]
-
-
-def river_rows(X: Any) -> list[dict[int, float]]:
-    """The rows as River's dictionaries of what is not 0."""
-    parts = [slice(X.indptr[t], X.indptr[t + 1]) for t in range(X.shape[0])]
-    return [dict(zip(X.indices[part].tolist(), X.data[part].tolist(), strict=True)) for part in parts]
-
-
-def vw_learns(options: str = "") -> Any:
-    """A fresh Vowpal Wabbit with logistic loss and link."""
-    return importlib.import_module("vowpalwabbit").Workspace(
-        f"--quiet --no_stdin --loss_function logistic --link logistic {options}"
-    )
+    return [example_text(row, label) for row, label in zip(rows_as_dicts(X), y, strict=True)]
 
 
 def _vowpal_wabbit(options: str) -> Play:
     def play(X: Any, y: Vector) -> Vector:
-        model, said = vw_learns(options), []
-        for line in vw_lines(X, y):
-            example = model.parse(line)
-            said.append(model.predict(example))
-            model.learn(example)
-            model.finish_example(example)
-        model.finish()
-        return np.array(said)
+        with closing(VowpalWabbit(options)) as model:
+            return np.array(list(model.announce(X, y)))
 
     return play
 
 
 def _river(optimizer: str, *settings: float, scaled: bool = False) -> Play:
     def play(X: Any, y: Vector) -> Vector:
-        optim = importlib.import_module("river.optim")
-        model = importlib.import_module("river.linear_model").LogisticRegression(getattr(optim, optimizer)(*settings))
-        if scaled:
-            model = importlib.import_module("river.preprocessing").StandardScaler() | model
-        said = []
-        for row, label in zip(river_rows(X), y, strict=True):
-            said.append(model.predict_proba_one(row)[True])
-            model.learn_one(row, bool(label))
-        return np.array(said)
+        model = River("StandardScaler" if scaled else "", optimizer, *settings)
+        return np.array(list(model.announce(X, y)))
 
     return play
 

@@ -14,7 +14,17 @@ import numpy as np
 
 from aioli.numerics.compiling import Vector
 
-__all__ = ["LIBRARIES", "Peer", "River", "ScikitLearn", "VowpalWabbit", "peers_of", "rows_as_dicts", "unchecked"]
+__all__ = [
+    "LIBRARIES",
+    "Peer",
+    "River",
+    "ScikitLearn",
+    "VowpalWabbit",
+    "example_text",
+    "peers_of",
+    "rows_as_dicts",
+    "unchecked",
+]
 
 LIBRARIES = {"river": "River", "vw": "Vowpal Wabbit", "sklearn": "scikit-learn"}
 CLASSES = [0.0, 1.0]
@@ -85,17 +95,16 @@ class VowpalWabbit:
     """
 
     def __init__(self, options: str = "") -> None:
-        self._model = importlib.import_module("vowpalwabbit").Workspace(
+        self.workspace = importlib.import_module("vowpalwabbit").Workspace(
             f"--quiet --no_stdin --loss_function logistic --link logistic {options}"
         )
 
     def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
-        model = self._model
-        stakes = repeat("") if weights is None else (f" {w:.9g}" for w in weights.tolist())
+        model = self.workspace
+        stakes = repeat(1.0) if weights is None else weights.tolist()
         for row, label, stake in zip(rows_as_dicts(X), y.tolist(), stakes, strict=False):
-            values = " ".join(f"{j}:{value:.9g}" for j, value in row.items() if value)  # nine digits: single precision
-            example = model.parse(f"{1 if label else -1}{stake} | {values}")
+            example = model.parse(example_text(row, label, stake))
             model.learn(example)
             p = example.get_simplelabel_prediction()
             model.finish_example(example)
@@ -103,8 +112,8 @@ class VowpalWabbit:
 
     def close(self) -> None:
         """Its memory and its log."""
-        if not self._model.finished:
-            self._model.finish()
+        if not self.workspace.finished:
+            self.workspace.finish()
 
 
 class ScikitLearn:
@@ -154,6 +163,13 @@ def rows_as_dicts(X: Any) -> Iterator[dict[int, float]]:
         return
     for begin, end in zip(X.indptr[:-1].tolist(), X.indptr[1:].tolist(), strict=True):
         yield dict(zip(X.indices[begin:end].tolist(), X.data[begin:end].tolist(), strict=True))
+
+
+def example_text(row: dict[int, float], label: float, weight: float = 1.0) -> str:
+    """The row as Vowpal Wabbit reads it: columns by number, without zeros, nine digits for its single precision."""
+    stake = "" if weight == 1.0 else f" {weight:.9g}"
+    values = " ".join(f"{j}:{value:.9g}" for j, value in row.items() if value)
+    return f"{1 if label else -1}{stake} | {values}"
 
 
 def unchecked() -> AbstractContextManager[object]:
