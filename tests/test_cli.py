@@ -70,17 +70,17 @@ def test_the_adversary_answers_against_whoever_plays(learner: str, capsys: pytes
 def test_a_run_prints_a_table_as_it_goes(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "synthetic:separable", "--rows", "100", "--learner", "AIOLI"]) == 0
     told = capsys.readouterr().out.splitlines()
-    assert [int(line.split()[0]) for line in told[3:11]] == [1, 2, 4, 8, 16, 32, 64, 100]
-    assert "rows per second" in told[-1]
+    assert [int(line.split()[0]) for line in told[1:9]] == [1, 2, 4, 8, 16, 32, 64, 100]
+    assert any("rows per second" in line for line in told[9:])
 
 
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
-        (["run", "clicks.csv"], "clicks.csv: give synthetic:NAME, where NAME is one of hkl"),
+        (["run", "clicks.csv"], "clicks.csv: there is no such file"),
         (["run", "synthetic:nobody"], "nobody"),
-        (["run", "synthetic:hkl", "--learner", "Oracle"], "there is no learner called 'Oracle'; give one of Auto"),
-        (["run", "synthetic:hkl", "--rows", "0"], "n is 0; it must be at least 1"),
+        (["run", "synthetic:hkl", "--learner", "Oracle"], "there is no learner called 'Oracle'; give one of AIOLI"),
+        (["run", "synthetic:hkl", "--rows", "0"], "0 rows were asked for; ask for at least one"),
         (["demo", "--figure", "/nowhere/at/all.png"], "/nowhere/at/all.png"),
         (["paper", "--only", "figure9"], "figure9"),
     ],

@@ -1,7 +1,11 @@
 """The command: parse, call, print."""
 
 import argparse
+import errno
+import io
+import os
 import sys
+import threading
 from collections.abc import Sequence
 from typing import Any
 
@@ -9,28 +13,67 @@ from aioli import __version__
 
 __all__ = ["main"]
 
+READER = "aioli-reader"  # the thread of `commands.playing` that reads ahead
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status: 0, 1 for an error told in one sentence, 2 for wrong usage."""
+    """Run the command and return its exit status.
+
+    0; 1 for an error told in one sentence; 2 for wrong usage; 130 for Ctrl-C; 141 where nobody reads what it prints.
+    """
+    for out in (sys.stdout, sys.stderr):
+        if isinstance(out, io.TextIOWrapper):
+            out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
     given = _parser().parse_args(arguments)
-    if given.command is None:
-        _parser().print_help()
-        return 0
+    status = _tried(given)
+    if any(thread.name == READER for thread in threading.enumerate()):
+        # It waits for input that may never come, and holds standard input, without which Python cannot end in order.
+        sys.stderr.flush()
+        os._exit(status)
+    return status
+
+
+def _tried(given: argparse.Namespace) -> int:
     try:
-        _run(given)
-    except (ValueError, OSError, ImportError) as error:
+        if given.command is None:
+            _parser().print_help()
+        else:
+            _run(given)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        return _unheard(141)
+    except (ValueError, OSError, ImportError, MemoryError) as error:
         print(_sentence(error), file=sys.stderr)
-        return 1
+        return _unheard(1)
     except KeyboardInterrupt as error:
         print(_sentence(error, "interrupted"), file=sys.stderr)
-        return 130
+        return _unheard(130)
     return 0
+
+
+def _unheard(status: int) -> int:
+    """Python would complain at its end of what it cannot print: let that go where nobody hears it."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return status
 
 
 def _sentence(error: BaseException, said: str | None = None) -> str:
     """One line: what went wrong, and in brackets what was kept all the same."""
     kept = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return f"aioli: {said or error}{kept}".replace("\n", " ")
+    return f"aioli: {said or _told(error)}{kept}".replace("\n", " ")
+
+
+def _told(error: BaseException) -> str:
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory ({error or 'for what was asked'}); take fewer columns, or another learner"
+    if isinstance(error, OSError) and error.errno is not None:  # which the system has put in its own words
+        what = (error.strerror or os.strerror(error.errno)).lower()
+        hint = "; make room, and run it again" if error.errno == errno.ENOSPC else ""
+        return f"{error.filename or 'standard output'}: {what}{hint}"
+    return str(error)
 
 
 def _parser() -> argparse.ArgumentParser:

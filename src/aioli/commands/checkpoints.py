@@ -1,5 +1,6 @@
 """A run that can be killed at any moment and taken up again: its whole state in one file, replaced at a stroke."""
 
+import os
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -7,6 +8,7 @@ from typing import Any
 from aioli.commands.models import revive, taken_down
 from aioli.commands.playing import Playing
 from aioli.commands.predictions import Spool
+from aioli.commands.writing import naming
 from aioli.evaluate.scoreboard import Scoreboard
 from aioli.report.record import Point
 from aioli.state.files import read_any, write_file
@@ -18,7 +20,7 @@ LEARNER, SCORES, EXTREMES = "learner/", "scores/", "extremes"
 
 
 class Checkpoints:
-    """A folder that holds the last checkpoint of one run.
+    """A folder that holds the last checkpoint of one run, and belongs to it while it lasts.
 
     The learner, the scores, the history and the place in the stream are of the very same rows; the predictions may
     have gone further when the run was killed, and are cut back to them.
@@ -26,19 +28,43 @@ class Checkpoints:
 
     def __init__(self, folder: str, run: dict[str, Any], resume: bool) -> None:
         self.folder = Path(folder)
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ValueError(f"{folder}: is a file; give a folder for the checkpoint")
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._handle = _locked(self.folder)
         self.run = run
         self.found: tuple[dict[str, Any], dict[str, Any]] | None = None
+        try:
+            self._look(resume)
+        except BaseException:
+            self.close()
+            raise
+
+    def _look(self, resume: bool) -> None:
+        for left in self.folder.glob(".aioli-*.part"):  # what a run was writing when it was killed
+            left.unlink(missing_ok=True)
         path = self.folder / STATE
         if not path.exists():
             return
         if not resume:
-            raise ValueError(f"{folder}: holds the checkpoint of a run; go on with --resume, or give another folder")
+            raise ValueError(
+                f"{self.folder}: holds the checkpoint of a run; go on with --resume, or give another folder"
+            )
         header, tensors = read_any(path)
-        if header.get("run") != run:
-            other = {name: value for name, value in header.get("run", {}).items() if run.get(name) != value}
-            raise ValueError(f"{folder}: is the checkpoint of another run, with {other}; give the same arguments")
+        then = header.get("run") or {}
+        other = [name for name in self.run if name not in then or then[name] != self.run[name]]
+        if other:
+            name = other[0]
+            raise ValueError(
+                f"{self.folder}: is the checkpoint of another run, whose {name} was {then.get(name)!r}, not "
+                f"{self.run[name]!r}; give the same arguments, or another folder"
+            )
         self.found = header, tensors
+
+    @property
+    def rows(self) -> int:
+        """How many rows the checkpoint in the folder has learned; 0 if there is none."""
+        return 0 if self.found is None else int(self.found[0]["rows"])
 
     @property
     def stream(self) -> dict[str, Any] | None:
@@ -54,7 +80,7 @@ class Checkpoints:
 
     def spool(self) -> Spool:
         """The predictions, cut back to the rows of the checkpoint."""
-        return Spool(self.folder / PREDICTIONS, 0 if self.found is None else self.found[0]["rows"])
+        return Spool(self.folder / PREDICTIONS, self.rows)
 
     def restore(self, playing: Playing) -> None:
         """Give a game its scores and its history back."""
@@ -64,7 +90,7 @@ class Checkpoints:
         scores = {name.removeprefix(SCORES): array for name, array in tensors.items() if name.startswith(SCORES)}
         playing.board = Scoreboard.restored(scores)
         playing.history = [Point(**point) for point in header["history"]]
-        playing.rows = header["rows"]
+        playing.rows, playing.within = header["rows"], header["within"]
         if playing.extremes is not None:
             playing.extremes.table = tensors[EXTREMES]
 
@@ -73,12 +99,14 @@ class Checkpoints:
         playing.settle()
         if playing.spool is not None:
             playing.spool.sync()
-        taught, arrays = taken_down(playing.learner, self.folder)
+        with naming(self.folder):
+            taught, arrays = taken_down(playing.learner, self.folder)
         header = {
             "learner": "a run",
             "run": self.run,
             "taught": taught,
-            "stream": playing.stream.state(),
+            "stream": playing.before,
+            "within": playing.within,
             "rows": playing.rows,
             "history": [asdict(point) for point in playing.history],
         }
@@ -86,9 +114,35 @@ class Checkpoints:
         if playing.extremes is not None:
             tensors[EXTREMES] = playing.extremes.table
         tensors |= {SCORES + name: array for name, array in playing.board.state().items()}
-        write_file(self.folder / STATE, header, tensors)
+        with naming(self.folder):
+            write_file(self.folder / STATE, header, tensors)
+        self.found = header, tensors
 
     def remove(self) -> None:
         """The run is over."""
         (self.folder / STATE).unlink(missing_ok=True)
         (self.folder / PREDICTIONS).unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Leave the folder to others."""
+        if self._handle is not None:
+            os.close(self._handle)
+            self._handle = None
+
+
+def _locked(folder: Path) -> int | None:
+    """The folder, held for this process alone as long as it lives; None where the system cannot do that."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        return None
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(handle)
+        raise ValueError(f"{folder}: another run is keeping its checkpoint here; give another folder") from None
+    except OSError:  # some file systems of networks
+        os.close(handle)
+        return None
+    return handle

@@ -25,7 +25,9 @@ class Extremes:
         more = X.shape[1] - self.table.shape[1]
         if more:
             fresh = np.zeros((4, more))
-            if not self.table.shape[1]:
+            if self.table.shape[1]:
+                fresh[COUNT] = self.table[COUNT, 0]
+            else:
                 fresh[LEAST], fresh[GREATEST] = np.inf, -np.inf
             self.table = np.hstack([self.table, fresh])
         self.table[COUNT] += len(X)

@@ -1,6 +1,9 @@
-"""What is seen while a stream is played: a line that moves on a terminal, a table of checkpoints elsewhere."""
+"""What is seen of a run: a table of how it stood, a line that moves where there is a terminal, a summary at the end."""
 
+import contextlib
+import json
 import math
+import os
 import sys
 import time
 from collections.abc import Mapping
@@ -9,10 +12,11 @@ from typing import Any, TextIO
 from aioli.commands.playing import Playing
 from aioli.report.record import Point
 
-__all__ = ["Display", "told"]
+__all__ = ["Display", "as_json", "finite", "told"]
 
 EVERY = 0.1  # seconds between two looks of the line
 BAR = 24
+USUAL_WIDTH = 79
 
 
 class Display:
@@ -25,7 +29,7 @@ class Display:
         self._begin = self._last = time.perf_counter()
         self._shown = 0
         self._first_rows = 0
-        self._headed = False
+        self._headed = self._drawn = False
 
     def start(self, playing: Playing) -> None:
         """The clock runs from here."""
@@ -44,26 +48,34 @@ class Display:
         if self._out is not None:
             for point in new:
                 if point.rows & (point.rows - 1) == 0:  # at 1, 2, 4, 8, … rows
+                    self.wipe()
                     self._row(point)
         now = time.perf_counter()
         if self._live and now - self._last >= EVERY:
-            self._last = now
-            self._terminal.write("\r" + self._line(playing) + "\x1b[K")
+            self._last, self._drawn = now, True
+            self._terminal.write("\r" + self._line(playing)[: self._width()] + "\x1b[K")
             self._terminal.flush()
 
     def end(self, playing: Playing) -> None:
         """The last row of the table; the line is wiped away."""
         self.show(playing)
+        self.wipe()
         last = playing.history[-1] if playing.history else None
         if self._out is not None and last is not None and last.rows & (last.rows - 1):
             self._row(last)
-        self.wipe()
 
     def wipe(self) -> None:
         """Leave the terminal as it was."""
-        if self._live:
+        if self._drawn:
+            self._drawn = False
             self._terminal.write("\r\x1b[K")
             self._terminal.flush()
+
+    def _width(self) -> int:
+        """A line that is longer would leave its beginning behind when it is wiped."""
+        with contextlib.suppress(OSError, ValueError):
+            return max(os.get_terminal_size(self._terminal.fileno()).columns - 1, 0) or USUAL_WIDTH
+        return USUAL_WIDTH
 
     def _row(self, point: Point) -> None:
         assert self._out is not None
@@ -95,6 +107,16 @@ def told(summary: Mapping[str, Any]) -> str:
     """A summary as lines of a name and a value."""
     width = max(len(name) for name in summary)
     return "\n".join(f"{name.replace('_', ' '):>{width}}  {_value(value)}" for name, value in summary.items())
+
+
+def as_json(summary: Mapping[str, Any]) -> str:
+    """A summary as one JSON object, which any terminal can show; what is not finite, and has no word there, is null."""
+    return json.dumps({name: finite(value) for name, value in summary.items()}, allow_nan=False)
+
+
+def finite(value: Any) -> Any:
+    """None in place of a number that is not finite."""
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _value(value: Any) -> str:

@@ -1,9 +1,9 @@
 """`aioli inspect`: what a saved model knows, told without running anything that is in the file."""
 
-import json
 from typing import Any
 
-from aioli.commands.display import told
+from aioli.commands.display import as_json as json_of
+from aioli.commands.display import finite, told
 from aioli.commands.models import load_model
 from aioli.learners.effects import effects, unit_of
 
@@ -33,10 +33,10 @@ def inspect_model(path: str, as_json: bool = False) -> None:
     heard = getattr(learner, "weights_", None)
     columns = taught.get("encoder", {}).get("kinds", {})
     if as_json:
-        told_weights = [{"name": e.name, "weight": e.weight, "uncertainty": e.uncertainty} for e in weights]
-        print(
-            json.dumps({**summary, "columns": columns, "experts": heard, "weights": told_weights}, ensure_ascii=False)
-        )
+        told_weights = [
+            {"name": e.name, "weight": finite(e.weight), "uncertainty": finite(e.uncertainty)} for e in weights
+        ]
+        print(json_of({**summary, "columns": columns, "experts": heard, "weights": told_weights}))
         return
     print(told(summary))
     if columns:

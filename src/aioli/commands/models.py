@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import aioli
+from aioli.commands.writing import naming
 from aioli.numerics.compiling import Vector
 from aioli.state.files import read_any, write_file
 
@@ -22,8 +23,9 @@ def why_not_saved(learner: Any) -> str | None:
 
 def save_model(path: str | os.PathLike[str], learner: Any, stream: dict[str, Any]) -> None:
     """Write the learner and the state of its stream, whole or not at all. `learner.load` reads the file too."""
-    header, tensors = taken_down(learner, Path(path).parent)
-    write_file(path, {**header, "stream": stream}, tensors)
+    with naming(path):
+        header, tensors = taken_down(learner, Path(path).absolute().parent)
+        write_file(path, {**header, "stream": stream}, tensors)
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:

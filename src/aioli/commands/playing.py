@@ -2,20 +2,25 @@
 
 import queue
 import threading
+import time
 from bisect import bisect_right
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 from aioli.commands.columns import Extremes
+from aioli.commands.interrupting import Patience
 from aioli.commands.predictions import Spool
 from aioli.evaluate.scoreboard import Scoreboard
 from aioli.numerics.compiling import Vector
 from aioli.report.record import Point
 
-__all__ = ["Playing"]
+__all__ = ["READER", "Playing"]
 
+READER = "aioli-reader"  # the name of the thread
 AHEAD = 2  # tables that wait to be played
+LONGEST_WAIT = 1.0  # seconds, for the reader to notice that it is no longer needed
 # Where the run is looked at: four times for every doubling of the rows, which is enough for a curve.
 LOOKS = sorted({round(2.0 ** (k / 4)) for k in range(4 * 60)})
 
@@ -23,7 +28,16 @@ LOOKS = sorted({round(2.0 ** (k / 4)) for k in range(4 * 60)})
 class Playing:
     """A learner on a stream, how it has done so far, and what to remember of it.
 
-    One thread reads, one plays, one counts: each works on other rows, in the order of the rows.
+    One thread reads, one plays, one counts: each works on other rows, in the order of the rows. At any moment the run
+    can go on from `before`, the stream's state before the table in hand, `within` rows of which have been played; but
+    for the moments when it is not `whole`, while rows are being learned.
+
+    Parameters
+    ----------
+    stream, learner, spool
+        What is played, who plays, and where the announced probabilities go.
+    watched
+        Whether the extremes of the columns will be looked at.
     """
 
     def __init__(self, stream: Any, learner: Any, spool: Spool | None = None, watched: bool = False) -> None:
@@ -32,19 +46,33 @@ class Playing:
         self.spool = spool
         self.board = Scoreboard()
         self.history: list[Point] = []
-        self.extremes = Extremes() if watched else None  # of the columns, for those who will look at them
-        self.rows = 0
+        self.extremes = Extremes() if watched else None
+        self.rows = self.within = 0
+        self.whole = True
+        self.before: dict[str, Any] = stream.state()
+        self._encoded = True
+        self._patience = Patience()
         self._counter = ThreadPoolExecutor(max_workers=1)
         self._counting: Future[None] | None = None
 
     def tables(self) -> Iterator[int]:
-        """Play table after table; yields the rows so far, when all that is remembered is of the same rows."""
-        with _Ahead(self.stream.tables()) as ahead:
+        """Play table after table; yields the rows so far."""
+        with self._patience, _Ahead(self.stream.tables()) as ahead:
             for table in ahead:
-                self._play(self.stream.encode(table))
+                with self._patience.busy():
+                    batch = self._encode(table)
+                self._play(_from(batch, self.within))
+                with self._patience.busy():
+                    self._end(batch)
                 yield self.rows
         if self.rows and (not self.history or self.history[-1].rows < self.rows):
             self._look()
+
+    @property
+    def taught(self) -> dict[str, Any]:
+        """What the stream has learned of its columns, as wide as the learner, also when a table was refused."""
+        state: dict[str, Any] = self.stream.state() if self._encoded else self.before
+        return {**state, "label": self.stream.label}
 
     def settle(self) -> None:
         """Wait until every row has been counted."""
@@ -56,24 +84,43 @@ class Playing:
         """Stop counting."""
         self._counter.shutdown()
 
-    def _play(self, batch: Any) -> None:
+    def _encode(self, table: Any) -> Any:
+        self._encoded = False
+        batch = self.stream.encode(table)
+        self._encoded = True
         grow_to(self.learner, batch.X.shape[1], self.stream.features)
-        if self.extremes is not None:
-            self.extremes.update(batch.X)
+        return batch
+
+    def _play(self, batch: Any) -> None:
         start = 0
         while start < len(batch.y):
             due = LOOKS[bisect_right(LOOKS, self.rows)]
-            stop = min(len(batch.y), start + due - self.rows)
-            weights = None if batch.weights is None else batch.weights[start:stop]
-            y = batch.y[start:stop]
-            p = _learn(self.learner, batch.X[start:stop], y, weights)
-            if self.spool is not None:
-                self.spool.add(p, y)
-            self._count(p, y)
-            self.rows += stop - start
-            start = stop
-            if self.rows == due:
-                self._look()
+            part = slice(start, min(len(batch.y), start + due - self.rows))
+            with self._patience.busy():
+                self._play_rows(batch.X[part], batch.y[part], None if batch.weights is None else batch.weights[part])
+                if self.rows == due:
+                    self._look()
+                self.whole = True
+            start = part.stop
+
+    def _play_rows(self, X: Any, y: Vector, weights: Vector | None) -> None:
+        self.whole = False
+        try:
+            p = _learn(self.learner, X, y, weights)
+        except ValueError:
+            self.whole = True  # a refused call leaves the learner as it was
+            raise
+        if self.spool is not None:
+            self.spool.add(p, y)
+        self._count(p, y)
+        self.rows += len(y)
+        self.within += len(y)
+
+    def _end(self, batch: Any) -> None:
+        """The table in hand has been played."""
+        if self.extremes is not None:
+            self.extremes.update(batch.X)
+        self.before, self.within = self.stream.state(), 0
 
     def _count(self, p: Vector, y: Vector) -> None:
         self.settle()
@@ -96,6 +143,14 @@ class Playing:
                 weights=dict(weights) if isinstance(weights, dict) else None,
             )
         )
+
+
+def _from(batch: Any, row: int) -> Any:
+    """The rows of a batch that are left to play, when a run goes on in the middle of it."""
+    if not row:
+        return batch
+    weights = None if batch.weights is None else batch.weights[row:]
+    return replace(batch, X=batch.X[row:], y=batch.y[row:], weights=weights)
 
 
 def _learn(learner: Any, X: Any, y: Vector, weights: Vector | None) -> Vector:
@@ -128,7 +183,7 @@ class _Ahead:
         self._tables = tables
         self._queue: queue.Queue[Any] = queue.Queue(AHEAD)
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread = threading.Thread(target=self._read, name=READER, daemon=True)
 
     def __enter__(self) -> Iterator[Any]:
         self._thread.start()
@@ -136,7 +191,8 @@ class _Ahead:
 
     def __exit__(self, *_: object) -> None:
         self._stopped.set()
-        while self._thread.is_alive():
+        until = time.monotonic() + LONGEST_WAIT  # it may be waiting for input that never comes
+        while self._thread.is_alive() and time.monotonic() < until:
             while not self._queue.empty():
                 self._queue.get_nowait()
             self._thread.join(0.01)

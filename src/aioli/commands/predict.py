@@ -1,16 +1,20 @@
 """`aioli predict`: the probabilities of new rows, from a model that `aioli run --save` wrote; nothing is learned."""
 
-import json
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from aioli.commands.display import as_json as json_of
 from aioli.commands.display import told
 from aioli.commands.models import load_model
 from aioli.commands.predictions import Spool, check_ending, write_predictions
 from aioli.evaluate.scoreboard import Scoreboard
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER
+from aioli.numerics.compiling import Vector
 from aioli.streams.filestream import FileStream, Reading
 
 __all__ = ["predict_file"]
@@ -20,40 +24,42 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
     """Write every row's probability to a file, or print it; where the file has the label, say how good they are.
 
     A column is read as it was when the model was taught; columns that it has not seen are left out, and a category
-    that it has not seen counts as none.
+    that it has not seen counts as none. With `as_json` only the summary is printed.
     """
     if out is not None:
         check_ending(out)
     learner, taught = load_model(model)
-    if not taught:
-        raise ValueError(f"{model}: does not say from which columns it was taught; save it with aioli run --save")
+    if "encoder" not in taught:
+        raise ValueError(
+            f"{model}: does not say from which columns it was taught; teach it with aioli run FILE --save {model}"
+        )
     if learner.n_features_ is None:
         raise ValueError(f"{model}: has learned from no row yet")
-    stream = _same_columns(source, reading, taught)
     board = Scoreboard()
     names = (str(taught["labels"]["negative"] or "0"), str(taught["labels"]["positive"] or "1"))
-    if out is None:
-        for p in _announced(stream, learner, board, None):
-            sys.stdout.writelines(f"{value!r}\n" for value in p.tolist())
-        return
-    path = Path(out).absolute()
-    spool = Spool(path.with_name(f".{path.name}.part"))
-    try:
-        rows = sum(len(p) for p in _announced(stream, learner, board, spool))
-        write_predictions(out, spool, names)
-    finally:
-        spool.close(remove=True)
+    rows = 0
+    with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
+        for p in _announced(stream, learner, board, spool):
+            rows += len(p)
+            if out is None and not as_json:
+                sys.stdout.writelines(f"{value!r}\n" for value in p.tolist())
+        if out is not None:
+            assert spool is not None
+            write_predictions(out, spool, names)
     summary: dict[str, Any] = {"rows": rows, "predictions": out}
     if board.rows:
         summary |= {"log_loss": board.log_loss, "brier": board.brier, "accuracy": board.accuracy}
         summary |= {"auc": board.auc, "ece": board.ece}
-    print(json.dumps(summary) if as_json else told(summary))
+    if as_json:
+        print(json_of(summary))
+    elif out is not None:
+        print(told(summary))
 
 
-def _announced(stream: FileStream, learner: Any, board: Scoreboard, spool: Spool | None) -> Any:
-    for batch in stream:
-        X = batch.X[:, : learner.n_features_]
-        p = learner.predict_many(X)
+def _announced(stream: FileStream, learner: Any, board: Scoreboard, spool: Spool | None) -> Iterator[Vector]:
+    for table in stream.tables():
+        batch = stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
+        p: Vector = learner.predict_many(batch.X[:, : learner.n_features_])
         if batch.y is not None:
             board.update(p, batch.y)
         if spool is not None:
@@ -61,23 +67,26 @@ def _announced(stream: FileStream, learner: Any, board: Scoreboard, spool: Spool
         yield p
 
 
+def _unlabelled(labels: Any) -> bool:
+    """Whether there is a place for labels, and nothing in it."""
+    if isinstance(labels, np.ndarray):
+        return bool(np.isnan(labels).all())
+    return labels is not None and all(label is None for label in labels)
+
+
 def _same_columns(source: str, reading: Reading, taught: dict[str, Any]) -> FileStream:
-    """The stream with each column as the model knows it; the label only where it is asked for, or there."""
-    state = {**taught, "position": None}
-    kinds = taught["encoder"].get("kinds")
-    if kinds is None:  # features by name: the file says all
-        return FileStream(source, reading, state)
-    probe = FileStream(source, replace(reading, label=None))
-    found = set(probe.kinds)
-    probe.close()
-    absent = [name for name, kind in kinds.items() if name not in found and kind != "skipped"]
-    if absent:
-        raise ValueError(f"{source}: has no column {absent[0]!r}, from which the model was taught; give such a column")
-    label = reading.label or (taught["label"] if taught["label"] in found else None)
-    wanted = {kind: tuple(name for name in kinds if kinds[name] == kind) for kind in (NUMBER, CATEGORY, DATE)}
-    other = tuple(name for name in found if kinds.get(name, "skipped") == "skipped" and name != label)
-    return FileStream(
-        source,
-        replace(reading, label=label, number=wanted[NUMBER], category=wanted[CATEGORY], date=wanted[DATE], skip=other),
-        state,
-    )
+    """The stream with each column as the model knows it, the label too where it is there and is not to be skipped."""
+    try:
+        stream = FileStream(source, reading, {**taught, "position": None})
+    except KeyError:
+        kind = "columns" if "kinds" in taught["encoder"] else "sparse features"
+        raise ValueError(f"{source}: is not of {kind}, as the rows were from which the model was taught") from None
+    label = taught["label"]
+    if stream.label is None and label in stream.kinds and label not in reading.skip:
+        stream.label = label
+        stream.kinds[label] = taught["kinds"][label]
+    return stream
+
+
+def _spool(out: str | None) -> AbstractContextManager[Spool | None]:
+    return nullcontext() if out is None else Spool(None, folder=Path(out).absolute().parent)

@@ -10,9 +10,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from aioli.commands.writing import check_target, naming, replacing
 from aioli.numerics.compiling import Vector
 
-__all__ = ["Spool", "check_ending", "replacing", "write_predictions"]
+__all__ = ["Spool", "check_ending", "write_predictions"]
 
 ENTRY = np.dtype([("probability", "<f8"), ("label", "u1")])
 AT_ONCE = 1 << 17  # rows
@@ -21,43 +22,61 @@ ENDINGS = (".parquet", ".csv", ".jsonl")
 
 
 class Spool:
-    """Probabilities and labels in a file of their own: what has been announced survives whatever comes after."""
+    """Probabilities and labels in a file of their own, from which a run that was killed can go on.
 
-    def __init__(self, path: Path, rows: int = 0) -> None:
-        self.path = path
-        if rows and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
+    Parameters
+    ----------
+    path
+        The file; None for one without a name in `folder`, which is gone with the process, however that ends.
+    rows
+        Of the file that are kept; those behind them are cut off.
+    """
+
+    def __init__(self, path: Path | None, rows: int = 0, folder: Path | None = None) -> None:
+        self._told = path or folder or Path()
+        if rows and path is not None and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
             raise ValueError(
-                f"{path}: the predictions of the checkpoint are missing or cut short; begin without --resume"
+                f"{path}: the predictions of the checkpoint are missing or cut short; begin without --resume, in "
+                "another folder"
             )
-        self._file = path.open("r+b" if rows else "w+b")
-        self._file.truncate(rows * ENTRY.itemsize)
-        self._file.seek(0, os.SEEK_END)
+        self._whole = True
+        with naming(self._told):
+            if path is None:
+                self._file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, `close` does it
+            else:
+                self._file = path.open("r+b" if rows else "w+b")
+            self._file.truncate(rows * ENTRY.itemsize)
+            self._file.seek(0, os.SEEK_END)
 
     def add(self, p: Vector, y: Vector | None) -> None:
         """Keep what was announced for some rows, and their labels."""
         entries = np.empty(len(p), dtype=ENTRY)
         entries["probability"] = p
         entries["label"] = UNKNOWN if y is None else y
-        self._file.write(entries.tobytes())
+        self._whole = False
+        with naming(self._told):
+            self._file.write(entries.tobytes())
+        self._whole = True
 
     def sync(self) -> None:
         """Everything so far is on the disk."""
-        self._file.flush()
-        os.fsync(self._file.fileno())
+        if not self._whole:
+            raise OSError(f"{self._told}: the predictions of some rows could not be written")
+        with naming(self._told):
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         """The entries in pieces, each with the number of its first row."""
-        self._file.flush()
-        rows = self.path.stat().st_size // ENTRY.itemsize
-        with self.path.open("rb") as file:
-            for first in range(0, rows, AT_ONCE):
-                yield first, np.fromfile(file, dtype=ENTRY, count=min(AT_ONCE, rows - first))
+        rows = self._file.seek(0, os.SEEK_END) // ENTRY.itemsize
+        for first in range(0, rows, AT_ONCE):
+            self._file.seek(first * ENTRY.itemsize)
+            yield first, np.frombuffer(self._file.read(AT_ONCE * ENTRY.itemsize), dtype=ENTRY)
 
-    def close(self, remove: bool = False) -> None:
+    def close(self) -> None:
         """Let the file go."""
-        self._file.close()
-        if remove:
-            self.path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # what could not be written has been told
+            self._file.close()
 
     def __enter__(self) -> Self:
         return self
@@ -75,36 +94,18 @@ def check_ending(path: str) -> None:
         )
     if ending == ".parquet":
         _parquet()
-    if not Path(path).absolute().parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {Path(path).absolute().parent}")
+    check_target(path)
 
 
-def write_predictions(path: str, spool: Spool, names: tuple[str, str]) -> None:
+def write_predictions(path: str, spool: Spool, names: tuple[str, str], owner: str | None = None) -> None:
     """Row, probability and label of every row, in the format that the name of the file says; whole or not at all."""
     writers: dict[str, Callable[[Path, Spool, tuple[str, str]], None]] = {
         ".parquet": _write_parquet,
         ".csv": _write_csv,
         ".jsonl": _write_jsonl,
     }
-    with replacing(path) as temporary:
+    with replacing(path, owner) as temporary:
         writers[Path(path).suffix.lower()](temporary, spool, names)
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A temporary file that takes the place of `path` if all goes well, and vanishes if not."""
-    handle, name = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=Path(path).absolute().parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        mask = os.umask(0)
-        os.umask(mask)
-        temporary.chmod(0o666 & ~mask)
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
 
 
 def _write_parquet(path: Path, spool: Spool, names: tuple[str, str]) -> None:

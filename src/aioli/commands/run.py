@@ -3,7 +3,7 @@
 import json
 import sys
 import time
-from contextlib import nullcontext
+from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,13 +14,12 @@ from aioli.commands.display import Display
 from aioli.commands.models import save_model, why_not_saved
 from aioli.commands.playing import Playing
 from aioli.commands.predictions import Spool, check_ending
+from aioli.commands.summary import check_both_classes, finish, label_names
 from aioli.commands.synthetic import SCHEME, SyntheticStream
-from aioli.streams.files.sources import STANDARD_INPUT
+from aioli.commands.writing import check_target
 from aioli.streams.filestream import FileStream, Reading
 
-__all__ = ["Options", "run_stream"]
-
-UNLIMITED = ("Auto", "Wide")  # learners that take as many sparse features as come
+__all__ = ["Options", "check_label", "make_learner", "run_stream"]
 
 
 @dataclass(frozen=True)
@@ -71,25 +70,34 @@ def run_stream(options: Options) -> None:
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint DIR: the folder that the run was kept in")
     for path in (options.save, options.report):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no folder {Path(path).absolute().parent}")
+        if path is not None:
+            check_target(path)
     if options.predictions is not None:
         check_ending(options.predictions)
     kept = None
     if options.checkpoint is not None:
         kept = Checkpoints(options.checkpoint, options.fingerprint(), options.resume)
+    try:
+        _run(options, kept)
+    finally:
+        if kept is not None:
+            kept.close()
+
+
+def _run(options: Options, kept: Checkpoints | None) -> None:
     stream = options.stream(None if kept is None else kept.stream)
-    learner = _learner(options, stream) if kept is None or kept.found is None else kept.learner()
-    stream.learner = learner
-    if options.source != STANDARD_INPUT and not options.source.startswith(SCHEME) and stream.label is None:
-        raise ValueError(f"{options.source}: say which column is the label (--label NAME, or --label -1 for the last)")
-    with _spool(options, kept) as spool:
-        playing = Playing(stream, learner, spool, watched=options.report is not None)
-        if kept is not None:
-            kept.restore(playing)
-        _play(options, playing, kept)
-        if kept is not None:
-            kept.remove()
+    with closing(stream):
+        check_label(options, stream)
+        learner = make_learner(options, stream) if kept is None or kept.found is None else kept.learner()
+        stream.learner = learner
+        with _spool(options, kept) as spool:
+            playing = Playing(stream, learner, spool, watched=options.report is not None)
+            if kept is not None:
+                kept.restore(playing)
+            _play(options, playing, kept)
+    if kept is not None:
+        kept.remove()
+    check_both_classes(options.source, playing, label_names(stream))
 
 
 def _play(options: Options, playing: Playing, kept: Checkpoints | None) -> None:
@@ -106,34 +114,54 @@ def _play(options: Options, playing: Playing, kept: Checkpoints | None) -> None:
         playing.settle()
         seconds = display.seconds
         display.end(playing)
+        if not playing.rows:
+            raise ValueError(f"{options.source}: has a header but no row; there is nothing to learn from")
+        finish(options, playing, seconds, (playing.rows - begun) / max(seconds, 1e-9))
     except BaseException as error:
         display.wipe()
         _leave(options, playing, kept, error)
         raise
     finally:
         playing.close()
-    from aioli.commands.summary import finish
-
-    if not playing.rows:
-        raise ValueError(f"{options.source}: has a header but no row; there is nothing to learn from")
-    finish(options, playing, seconds, (playing.rows - begun) / max(seconds, 1e-9))
 
 
 def _leave(options: Options, playing: Playing, kept: Checkpoints | None, error: BaseException) -> None:
-    """Something went wrong, or the user has had enough: keep what was learned, where that was asked for."""
+    """Something went wrong, or the user has had enough: keep what was learned, where that was asked for, and say so."""
     playing.settle()
+    if not playing.rows:
+        return
     said = [f"{playing.rows:,} rows were learned"]
     if kept is not None:
-        kept.keep(playing)
-        said.append(f"go on from them with --checkpoint {options.checkpoint} --resume")
-    if options.save is not None and playing.rows:
-        save_model(options.save, playing.learner, {**playing.stream.state(), "label": playing.stream.label})
-        said.append(f"the model is in {options.save}")
-    if playing.rows or kept is not None:
-        error.add_note("; ".join(said))
+        if playing.whole:
+            with suppress(OSError, ValueError):  # the checkpoint before stays
+                kept.keep(playing)
+        if kept.rows:
+            which = "them" if kept.rows == playing.rows else f"the first {kept.rows:,}"
+            said.append(f"go on from {which} with --checkpoint {options.checkpoint} --resume")
+        else:
+            said.append("no checkpoint could be written")
+    if options.save is not None:
+        said.append(_saved(options.save, playing))
+    error.add_note("; ".join(said))
 
 
-def _learner(options: Options, stream: Any) -> Any:
+def _saved(path: str, playing: Playing) -> str:
+    if not playing.whole:
+        return "the model was not saved, being in the middle of a row"
+    try:
+        save_model(path, playing.learner, playing.taught)
+    except (OSError, ValueError) as error:
+        return f"the model could not be saved: {error}"
+    return f"the model is in {path}"
+
+
+def check_label(options: Options, stream: Any) -> None:
+    """Refuse a stream without labels."""
+    if stream.label is None:
+        raise ValueError(f"{options.source}: say which column is the label (--label NAME, or --label -1 for the last)")
+
+
+def make_learner(options: Options, stream: Any) -> Any:
     """The learner at its defaults; its radius is the synthetic stream's, where both have one."""
     law = getattr(stream, "law", None)
     usual = {} if law is None or law.radius is None else {"radius": law.radius}
@@ -149,18 +177,4 @@ def _spool(options: Options, kept: Checkpoints | None) -> Any:
         return nullcontext()
     if kept is not None:
         return kept.spool()
-    path = Path(options.predictions).absolute()
-    return _Passing(Spool(path.with_name(f".{path.name}.part")))
-
-
-class _Passing:
-    """A spool that is of no use when the run is over, however it ends."""
-
-    def __init__(self, spool: Spool) -> None:
-        self._spool = spool
-
-    def __enter__(self) -> Spool:
-        return self._spool
-
-    def __exit__(self, *_: object) -> None:
-        self._spool.close(remove=True)
+    return Spool(None, folder=Path(options.predictions).absolute().parent)

@@ -1,18 +1,17 @@
 """The end of a run: its files are written, its regret is found, its summary is printed."""
 
-import json
-import math
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from aioli import __version__
 from aioli.commands.columns import described
-from aioli.commands.display import told
+from aioli.commands.display import as_json, finite, told
 from aioli.commands.models import save_model
 from aioli.commands.playing import Playing
 from aioli.commands.predictions import write_predictions
-from aioli.commands.synthetic import SCHEME
+from aioli.commands.synthetic import SCHEME, SyntheticStream
 from aioli.streams.files.sources import STANDARD_INPUT
 
 __all__ = ["check_both_classes", "find_regret", "finish", "label_names", "summarised", "write_report"]
@@ -22,22 +21,20 @@ WEIGHTS = 30  # of the largest, on the page
 
 def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
     """Write what was asked for, then print the summary."""
-    stream = playing.stream
-    names = label_names(stream)
+    names = label_names(playing.stream)
     if options.predictions is not None:
         assert playing.spool is not None
-        write_predictions(options.predictions, playing.spool, names)
+        write_predictions(options.predictions, playing.spool, names, options.checkpoint)
     if options.save is not None:
-        save_model(options.save, playing.learner, {**stream.state(), "label": stream.label})
+        save_model(options.save, playing.learner, playing.taught)
     find_regret(options, playing)
     summary = summarised(playing, names, seconds, pace)
     if options.report is not None:
         write_report(options, playing, names, summary)
     if options.as_json:
-        print(json.dumps({name: _finite(value) for name, value in summary.items()}, ensure_ascii=False))
+        print(as_json(summary))
     else:
         print("\n" + told(summary))
-    check_both_classes(options.source, playing, names)
 
 
 def label_names(stream: Any) -> tuple[str, str]:
@@ -49,13 +46,18 @@ def label_names(stream: Any) -> tuple[str, str]:
 def find_regret(options: Any, playing: Playing) -> None:
     """Enter the regret into the history, by a second pass, where the stream can be read twice and memory holds it."""
     stream = playing.stream
-    if options.source != STANDARD_INPUT and not stream.sparse and not getattr(stream, "hostile", False):
+    if _comes_again(options.source) and not stream.sparse:
         from aioli.commands.hindsight import AFFORDABLE, with_regret
 
         width = len(stream.features)
         if playing.rows * width <= AFFORDABLE:
-            again = options.stream()
-            playing.history = with_regret(playing.history, map(again.encode, again.tables()), playing.learner, width)
+            again = stream.again() if isinstance(stream, SyntheticStream) else iter(options.stream())
+            playing.history = with_regret(playing.history, again, playing.learner, width)
+
+
+def _comes_again(source: str) -> bool:
+    """A pipe does not, by whatever name."""
+    return source.startswith(SCHEME) or Path(source).is_file() or Path(source).is_dir()
 
 
 def check_both_classes(source: str, playing: Playing, names: tuple[str, str]) -> None:
@@ -111,7 +113,7 @@ def write_report(
     from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
 
     board = playing.board
-    scores = {name: _finite(summary[name]) for name in Summary.__dataclass_fields__}
+    scores = {name: finite(summary[name]) for name in Summary.__dataclass_fields__}
     notes = []
     if summary["certificate"] is not None:
         notes.append(f"The certificate holds against {summary['certificate_against']}.")
@@ -143,10 +145,6 @@ def write_report(
         notes=(*notes, *remarks),
     )
     write_page(options.report, record)
-
-
-def _finite(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _peak_memory() -> float | None:

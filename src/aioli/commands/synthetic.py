@@ -34,6 +34,7 @@ class SyntheticStream:
         self.labels = Labels("1") if state is None else Labels.restored(state["labels"])
         self._played = 0 if state is None else int(state["position"])
         self.hostile = source == SCHEME + ADVERSARY
+        self._answers: list[float] = [] if state is None else state["answers"][: self._played]
         if rows < 1:
             raise ValueError(f"{rows} rows were asked for; ask for at least one")
 
@@ -50,23 +51,36 @@ class SyntheticStream:
                 skipped -= len(y)
                 continue
             X, y, skipped = X[skipped:], y[skipped:], 0
-            pieces = range(len(y)) if self.hostile else [slice(None)]
-            for piece in pieces:
-                yield (X[piece : piece + 1], None) if isinstance(piece, int) else (X[piece], y[piece])
+            if self.hostile:
+                yield from ((X[t : t + 1], None) for t in range(len(y)))
+            else:
+                yield X, y
+
+    def again(self) -> Iterator[Batch]:
+        """All rows from the first, with the labels that came."""
+        begin = 0
+        for X, y in self.law.blocks(self.rows, self.seed):
+            labels = np.array(self._answers[begin : begin + len(y)]) if self.hostile else y
+            yield Batch(X, labels, None, None)
+            begin += len(y)
 
     def encode(self, table: Any) -> Batch:
         """The rows as they are. The adversary asks the learner, which has learned all rows before."""
         X, y = table
         if y is None:
             y = np.array([float(self.learner.predict(X[0]) < 0.5)])
+            self._answers.append(float(y[0]))
         self._played += len(y)
         return Batch(
             X, self.labels.encode(y, lambda t: f"{self.name}, row {self._played - len(y) + t + 1}"), None, None
         )
 
+    def close(self) -> None:
+        """There is no file to let go."""
+
     def state(self) -> dict[str, Any]:
-        """All that is needed to go on."""
-        return {"position": self._played, "labels": self.labels.state()}
+        """All that is needed to go on. Of the answers, those up to the position count, however many have come since."""
+        return {"position": self._played, "labels": self.labels.state(), "answers": self._answers}
 
 
 def _law(source: str) -> Stream:

@@ -1,0 +1,63 @@
+"""Files that a command writes: refused early where they could not be written, whole or not at all, and named."""
+
+import contextlib
+import os
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+__all__ = ["check_target", "naming", "replacing"]
+
+
+def check_target(path: str) -> None:
+    """Refuse early what could not be written at the end."""
+    target = Path(path).absolute()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it, or give another path")
+    if target.is_dir():
+        raise ValueError(f"{path}: is a folder; give the name of a file")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"{path}: nothing can be written in the folder {target.parent}; give another path")
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system refuses is told of the file that was asked for, not of a temporary one or of none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
+    except SafetensorError as error:
+        raise OSError(f"{path}: cannot be written ({error})") from error
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterator[Path]:
+    """A temporary file that takes the place of `path` if all goes well, and vanishes if not.
+
+    One that has an owner is always called the same: should the process be killed, the next of that owner takes it up.
+    """
+    target = Path(path).absolute()
+    with naming(path):
+        if owner is None:
+            handle, name = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=target.parent)
+            os.close(handle)
+            temporary = Path(name)
+        else:
+            temporary = target.with_name(f".{target.name[:200]}.{zlib.crc32(os.fsencode(owner)):08x}.part")
+        try:
+            yield temporary
+            with temporary.open("r+b") as file:
+                os.fsync(file.fileno())
+            mask = os.umask(0)
+            os.umask(mask)
+            temporary.chmod(0o666 & ~mask)
+            temporary.replace(target)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
