@@ -57,8 +57,9 @@ def _load_on_first_use(kernel: Any, signature: str) -> None:
         load()
         (made,) = kernel.overloads.values()
         for argument, wanted in zip(arguments, made.signature.args, strict=True):
-            if hasattr(wanted, "dtype") and kernel.typeof_pyval(argument) != wanted:  # numbers are converted
-                raise TypeError(f"{kernel.__name__} takes {wanted}, not {kernel.typeof_pyval(argument)}")
+            came = kernel.typeof_pyval(argument)
+            if kernel.typingctx.can_convert(came, wanted) is None:
+                raise TypeError(f"{kernel.__name__} takes {wanted}, not {came}")
         return made.entry_point
 
     def for_caller(*types: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Vector, compiled
 from aioli.streams.files.recognise import as_number
 from aioli.streams.files.table import Texts, Where
 
@@ -51,13 +51,14 @@ class Labels:
         return y
 
     def _encode_numbers(self, values: Vector, where: Where) -> Vector:
-        known = np.equal(values, _value(self.positive))
-        if not (known | np.equal(values, _value(self.negative))).all():
+        values = np.require(values, np.float64, ["C", "W"])  # what others made may be read-only
+        y = np.empty(len(values))
+        if not told_apart(values, _value(self.positive), _value(self.negative), y):
             if self._asked and not math.isnan(asked := _value(self.positive)):
                 self.positive = _written(asked)  # 1 and 1.0 are one label, however it was asked for
             self._learn([None if math.isnan(value) else _written(value) for value in values.tolist()], where)
-            known = np.equal(values, _value(self.positive))
-        return known.astype(np.float64)
+            told_apart(values, _value(self.positive), _value(self.negative), y)
+        return y
 
     def _learn(self, values: Texts, where: Where) -> None:
         """Take up the values that are new, if they fit those that are known."""
@@ -137,3 +138,13 @@ def _is_text(name: str) -> bool:
 def _written(value: float) -> str:
     """A number as a label: 1, not 1.0."""
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
+
+
+@compiled("b1(f8[::1],f8,f8,f8[::1])")
+def told_apart(values: Vector, one: float, zero: float, y: Vector) -> bool:
+    """Write 1.0 where the value is `one`, 0.0 elsewhere; whether every other is `zero`. O(1) a row."""
+    known = True
+    for t in range(values.size):
+        y[t] = 1.0 if values[t] == one else 0.0
+        known &= values[t] == one or values[t] == zero
+    return known
