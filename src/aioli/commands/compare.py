@@ -5,23 +5,21 @@ before it learns the row. Times are taken side by side, in one thread, row after
 """
 
 import importlib
-import json
-import math
 import sys
-import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aioli.commands.choosing import learner_by_name
 from aioli.commands.contest import UNTIMED, Clock, Contest
 from aioli.commands.contest_display import ContestDisplay, columns_of_text
+from aioli.commands.display import as_json, finite
 from aioli.commands.peers import LIBRARIES, Peer, peers_of
-from aioli.commands.run import Options
+from aioli.commands.run import Options, check_label, make_learner
 from aioli.commands.summary import check_both_classes, find_regret, label_names, summarised, write_report
+from aioli.commands.writing import check_target
 from aioli.evaluate.scoreboard import CLIPPED, Scoreboard
-from aioli.streams.files.sources import STANDARD_INPUT
 
 __all__ = ["Comparison", "compare_stream"]
 
@@ -43,36 +41,39 @@ def compare_stream(options: Comparison) -> None:
     """Play the stream to its end with everybody, and show how they did."""
     _check(options)
     stream = options.stream()
-    if stream.label is None and options.source != STANDARD_INPUT:
-        raise ValueError(f"{options.source}: say which column is the label (--label NAME, or --label -1 for the last)")
-    radius = getattr(getattr(stream, "law", None), "radius", None)
-    stream.learner = learner_by_name(options.learner, **({} if radius is None else {"radius": radius}))
+    with closing(stream):
+        check_label(options, stream)
+        stream.learner = make_learner(options, stream)
+        _compare(options, stream)
+
+
+def _compare(options: Comparison, stream: Any) -> None:
     display = ContestDisplay(None if options.as_json or sys.stdout.isatty() else sys.stdout)
     peers, missing = _invited(options.peers, stream.sparse)
     for sentence in missing.values():
         display.say(sentence)
     contest = Contest(stream, stream.learner, peers, watched=options.report is not None)
-    begun = time.perf_counter()
     try:
         for _ in contest.tables():
             display.show(contest)
         display.end(contest)
-    except BaseException:
+    except BaseException as error:
         display.wipe()
+        error.add_note(f"{contest.rows:,} rows were played")
         raise
     finally:
         contest.close()
     if not contest.rows:
         raise ValueError(f"{options.source}: has a header but no row; there is nothing to learn from")
-    _finish(options, contest, missing, time.perf_counter() - begun)
+    _finish(options, contest, missing)
 
 
 def _check(options: Comparison) -> None:
     if unknown := [name for name in options.peers if name not in LIBRARIES]:
         raise ValueError(f"there are no peers called {unknown[0]!r}; give some of {','.join(LIBRARIES)}")
     for path in (options.report, options.figure):
-        if path is not None and not Path(path).absolute().parent.is_dir():
-            raise FileNotFoundError(f"{path}: there is no folder {Path(path).absolute().parent}")
+        if path is not None:
+            check_target(path)
     if options.figure is not None:
         if Path(options.figure).suffix.lower() not in FIGURES:
             raise ValueError(f"{options.figure}: a figure ends in {', '.join(FIGURES)}")
@@ -83,7 +84,7 @@ def _invited(libraries: Sequence[str], sparse: bool) -> tuple[dict[str, Peer], d
     """The peers whose library is here, and for each that is not, a sentence."""
     peers: dict[str, Peer] = {}
     missing = {}
-    for library in libraries:
+    for library in dict.fromkeys(libraries):
         try:
             peers |= peers_of(library, sparse)
         except ImportError:
@@ -92,20 +93,21 @@ def _invited(libraries: Sequence[str], sparse: bool) -> tuple[dict[str, Peer], d
     return peers, missing
 
 
-def _finish(options: Comparison, contest: Contest, missing: Mapping[str, str], seconds: float) -> None:
+def _finish(options: Comparison, contest: Contest, missing: Mapping[str, str]) -> None:
     left = {**missing, **{each.name: each.left for each in contest.entrants if each.left is not None}}
     scores = _scores(contest)
     names = label_names(contest.stream)
     if options.report is not None:
         find_regret(options, contest)
         remarks = [*(f"{sentence}." for sentence in left.values()), *_doubts(contest)]
-        write_report(options, contest, names, summarised(contest, names, seconds, contest.rows / seconds), remarks)
+        pace = 1e6 / contest.clock.microseconds  # its own, without the reading and the peers
+        write_report(options, contest, names, summarised(contest, names, contest.rows / pace, pace), remarks)
     if options.figure is not None:
         figures = importlib.import_module("aioli.report.figures")
         figures.draw_comparison(contest.history, contest.name, options.figure)
     if options.as_json:
         told = {"source": options.source, "rows": contest.rows, "base_rate": contest.board.base_rate}
-        print(json.dumps({**told, "learners": scores, "left_out": left}, ensure_ascii=False))
+        print(as_json({**told, "learners": scores, "left_out": left}))
     else:
         print("\n" + "\n".join(_told(contest, scores)))
     check_both_classes(options.source, contest, names)
@@ -123,7 +125,7 @@ def _scores(contest: Contest) -> dict[str, dict[str, Any]]:
         found = {score: getattr(board, score) for score in SCORES}
         found |= {"microseconds_a_row": clock.microseconds, "time_ratio": clock.microseconds / ours if ours else None}
         found["certificate"] = proven if name == contest.name else None
-        return {score: None if value is None or math.isnan(value) else value for score, value in found.items()}
+        return {score: finite(value) for score, value in found.items()}
 
     ranked = sorted(boards.items(), key=lambda item: item[1][0].log_loss)
     return {name: of(name, *parts) for name, parts in ranked}

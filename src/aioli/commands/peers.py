@@ -1,7 +1,7 @@
 """River, Vowpal Wabbit and scikit-learn as they come, untuned: each says a row's probability, then learns the row.
 
 All three are given the same rows, dense or CSR, by the numbers of their columns: no name of a column is ever part of a
-text that somebody parses. A column that has not come yet has been 0 so far.
+text that somebody parses. A column that has not come yet has been 0 so far; to River's scaler, it was not there.
 """
 
 import importlib
@@ -11,6 +11,7 @@ from itertools import repeat
 from typing import Any, Protocol
 
 import numpy as np
+from scipy import sparse
 
 from aioli.numerics.compiling import Vector
 
@@ -40,12 +41,12 @@ class Peer(Protocol):
         """Let go what it holds."""
 
 
-def peers_of(library: str, sparse: bool) -> dict[str, Peer]:
+def peers_of(library: str, in_csr: bool) -> dict[str, Peer]:
     """The peers of a library, by name, fresh; ImportError where it is not installed.
 
     Sparse rows are scaled by their largest entries, as both libraries advise: to subtract means would fill them.
     """
-    scaler = "MaxAbsScaler" if sparse else "StandardScaler"
+    scaler = "MaxAbsScaler" if in_csr else "StandardScaler"
     if library == "river":
         return {"River": River(), "River scaled": River(scaler)}
     if library == "vw":
@@ -131,6 +132,8 @@ class ScikitLearn:
     def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
         self._widen(X.shape[1])
+        if not isinstance(X, np.ndarray):  # it takes no larger numbers of columns than these
+            X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
         with unchecked():
             for t in range(len(y)):
                 row = self._scaler.partial_fit(X[t : t + 1]).transform(X[t : t + 1])

@@ -1,0 +1,366 @@
+"""aioli compare: every peer as in a plain loop of its own, and what the command prints, writes and says."""
+
+import importlib
+import io
+import json
+import math
+import sys
+import tracemalloc
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
+
+from aioli import Auto
+from aioli.cli import main
+from aioli.commands import compare
+from aioli.commands.contest import Contest
+from aioli.commands.contest_display import ContestDisplay
+from aioli.commands.peers import Peer, River, ScikitLearn, VowpalWabbit, peers_of
+from aioli.commands.synthetic import SyntheticStream
+from aioli.evaluate.scores import LogLoss
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.streams.synthetic import named
+
+NAMES = ["Auto", "River", "River scaled", "VW", "VW --coin", "VW --ftrl", "sklearn SGD"]
+ROWS = 300
+
+
+@pytest.fixture
+def libraries() -> None:
+    for name in ("river", "vowpalwabbit", "sklearn"):
+        pytest.importorskip(name)
+
+
+def stream(rows: int = ROWS) -> tuple[Matrix, Vector]:
+    return named("logistic").take(rows, seed=0)
+
+
+def loss(p: list[float], y: Vector) -> float:
+    score = LogLoss()
+    score.update(p, y)
+    return score.value
+
+
+class Broken:
+    """A peer who says ½ for some rows, and then does something else."""
+
+    def __init__(self, rows: int, then: Exception | float) -> None:
+        self.left, self.then, self.closed = rows, then, False
+
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:  # noqa: ARG002
+        for _ in y:
+            self.left -= 1
+            if self.left < 0 and isinstance(self.then, Exception):
+                raise self.then
+            yield 0.5 if self.left >= 0 or isinstance(self.then, Exception) else self.then
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+# ---- each peer is its library
+
+
+def river_loop(X: Matrix, y: Vector, scaled: bool) -> list[float]:
+    model = importlib.import_module("river.linear_model").LogisticRegression()
+    if scaled:
+        model = importlib.import_module("river.preprocessing").StandardScaler() | model
+    said = []
+    for x, label in zip(X, y, strict=True):
+        row = {f"column {j}": float(value) for j, value in enumerate(x)}
+        said.append(model.predict_proba_one(row)[True])
+        model.learn_one(row, label == 1.0)
+    return said
+
+
+def vw_loop(X: Matrix, y: Vector, options: str) -> list[float]:
+    model = importlib.import_module("vowpalwabbit").Workspace(
+        f"--quiet --loss_function logistic --link logistic {options}"
+    )
+    said = []
+    for x, label in zip(X, y, strict=True):
+        example = model.parse(
+            f"{2.0 * label - 1.0} | " + " ".join(f"{j}:{value!r}" for j, value in enumerate(x.tolist()))
+        )
+        said.append(model.predict(example))
+        model.learn(example)
+        model.finish_example(example)
+    model.finish()
+    return said
+
+
+def sklearn_loop(X: Matrix, y: Vector) -> list[float]:
+    scaler = importlib.import_module("sklearn.preprocessing").StandardScaler()
+    model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
+    said = [0.5]
+    for t in range(len(y)):
+        scaler.partial_fit(X[[t]])
+        if t:
+            said.append(model.predict_proba(scaler.transform(X[[t]]))[0, 1])
+        model.partial_fit(scaler.transform(X[[t]]), y[[t]], classes=[0.0, 1.0])
+    return said
+
+
+@pytest.mark.usefixtures("libraries")
+def test_the_losses_are_those_of_plain_loops(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compare", "synthetic:logistic", "--rows", str(ROWS), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    X, y = stream()
+    expected = {
+        "Auto": Auto().learn_many(X, y).tolist(),
+        "River": river_loop(X, y, scaled=False),
+        "River scaled": river_loop(X, y, scaled=True),
+        "VW": vw_loop(X, y, ""),
+        "VW --coin": vw_loop(X, y, "--coin"),
+        "VW --ftrl": vw_loop(X, y, "--ftrl"),
+        "sklearn SGD": sklearn_loop(X, y),
+    }
+    assert found["rows"] == ROWS
+    assert found["left_out"] == {}
+    assert sorted(found["learners"]) == sorted(NAMES)
+    for name, said in expected.items():
+        # the same probabilities, to a last digit of VW's text, added up in another order
+        assert_allclose(found["learners"][name]["log_loss"], loss(said, y), rtol=1e-6, err_msg=name)
+    losses = [scores["log_loss"] for scores in found["learners"].values()]
+    assert losses == sorted(losses)
+
+
+def made(name: str) -> Peer:
+    if name == "river":
+        return River("StandardScaler")
+    return VowpalWabbit() if name == "vw" else ScikitLearn()
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("name", ["river", "vw", "sklearn"])
+def test_parts_are_the_whole_and_no_label_is_seen_early(name: str) -> None:
+    X, y = stream(60)
+    whole, parts, other = made(name), made(name), made(name)
+    said = list(whole.announce(X, y))
+    assert [*parts.announce(X[:25], y[:25]), *parts.announce(X[25:], y[25:])] == said
+    changed = np.where(np.arange(60) < 40, y, 1.0 - y)
+    others = list(other.announce(X, changed))
+    assert others[:41] == said[:41]
+    assert others[41:] != said[41:]
+    for peer in (whole, parts, other):
+        peer.close()
+        peer.close()  # twice is as good as once
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("as_sparse", [False, True])
+@pytest.mark.parametrize("library", ["river", "vw", "sklearn"])
+def test_a_column_that_comes_late_was_zero_before(library: str, as_sparse: bool) -> None:
+    X, y = stream(60)
+    X[:30, -2:] = 0.0
+    form = sparse.csr_array if as_sparse else np.asarray
+    others = peers_of(library, as_sparse)
+    for name, one in peers_of(library, as_sparse).items():
+        late = [*one.announce(form(X[:30, :-2]), y[:30]), *one.announce(form(X[30:]), y[30:])]
+        if name != "River scaled" or as_sparse:  # to its scaler, what comes late was not there, rather than 0
+            assert_allclose(late, list(others[name].announce(form(X), y)), rtol=1e-12)  # sums of more zeros
+        one.close()
+        others[name].close()
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("name", ["river", "vw", "sklearn"])
+def test_weights_are_heard(name: str) -> None:
+    X, y = stream(60)
+    plain, ones, heavy = made(name), made(name), made(name)
+    said = list(plain.announce(X, y))
+    assert list(ones.announce(X, y, np.ones(60))) == said
+    assert list(heavy.announce(X, y, np.full(60, 3.0)))[1:] != said[1:]
+
+
+# ---- what is printed and written
+
+
+@pytest.mark.usefixtures("libraries")
+def test_a_file_gives_tables_a_page_and_a_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    lines = ["colour|size: in m,weight kg,bought"]
+    for t in range(90):
+        size, colour = rng.normal(), ["red", "blue |:", "green"][t % 3 if t > 40 else 0]
+        lines.append(f"{colour},{size:.3f},{'yes' if size + rng.logistic() > 0 else 'no'}")
+    path, page, figure = tmp_path / "visits.csv", tmp_path / "page.html", tmp_path / "curves.svg"
+    path.write_text("\n".join(lines) + "\n")
+    assert main(["compare", str(path), "--label", "bought", "--report", str(page), "--figure", str(figure)]) == 0
+    out, err = capsys.readouterr()
+    assert err == ""
+    first, second = out.split("\n\n")[:2]
+    assert [line.split()[0] for line in first.splitlines()] == ["rows", "1", "2", "4", "8", "16", "32", "64", "90"]
+    ends = dict(zip(NAMES, map(float, first.splitlines()[-1].split()[1:-1]), strict=True))
+    ranked = {line[:14].strip(): float(line[14:].split()[0]) for line in second.splitlines()[1:]}
+    assert ranked == dict(sorted(ends.items(), key=lambda item: item[1]))
+    assert "nats" in next(line for line in second.splitlines() if line.startswith("Auto"))
+    text = page.read_text()
+    assert all(name in text for name in NAMES)
+    assert figure.read_text().count("<path") > 10
+
+
+@pytest.mark.usefixtures("libraries")
+@pytest.mark.parametrize("ending", [".svm", ".vw"])
+def test_sparse_rows_reach_everybody(ending: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    path = tmp_path / f"words{ending}"
+    with path.open("w") as file:
+        for t in range(120):
+            words = sorted(rng.choice(2000, size=5, replace=False) + 1)
+            label = rng.random() < (0.8 if words[0] < 300 else 0.2)
+            entries = " ".join(f"{word}:{1 + t % 3}" for word in words)
+            weight = f" {1 + t % 2}" if ending == ".vw" else ""
+            file.write(f"{1 if label else -1}{weight} {'| ' if ending == '.vw' else ''}{entries}\n")
+    assert main(["compare", str(path), "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == {}
+    assert sorted(found["learners"]) == sorted(NAMES)
+    assert all(math.isfinite(scores["log_loss"]) for scores in found["learners"].values())
+
+
+def test_a_terminal_has_a_table_that_leaves_no_trace() -> None:
+    terminal = Terminal()
+    display = ContestDisplay(None, terminal)
+    contest = Contest(SyntheticStream("synthetic:logistic", 50, 0), Auto(), {"half": Broken(100, 0.5)})
+    for _ in contest.tables():
+        display._last = -math.inf  # it is time again
+        display.show(contest)
+    display.end(contest)
+    contest.close()
+    shown = terminal.getvalue()
+    assert "half" in shown
+    assert "rows/s" in shown
+    assert "50 rows" in shown
+    drawn, wiped = shown.count("\n"), [int(part.split("A")[0]) for part in shown.split("\x1b[")[1:] if "A" in part[:3]]
+    assert drawn == sum(wiped)  # every line that was drawn was taken back
+    assert shown.endswith("\x1b[J")
+
+
+# ---- who is not there, and who leaves
+
+
+def test_a_library_that_is_not_installed_is_left_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for module in ("river.linear_model", "vowpalwabbit", "sklearn.preprocessing"):
+        monkeypatch.setitem(sys.modules, module, None)
+    assert main(["compare", "synthetic:logistic", "--rows", "40"]) == 0
+    out, err = capsys.readouterr()
+    for name, line in zip(("River", "Vowpal Wabbit", "scikit-learn"), err.splitlines(), strict=True):
+        assert line == f"aioli: {name} is left out: it is not installed (pip install 'aioli-online[bench]')"
+    assert "VW" not in out
+
+
+@pytest.mark.parametrize(
+    ("then", "sentence"),
+    [
+        (RuntimeError("no more\nof this"), "row 39 on: RuntimeError: no more"),  # the part after the look at 38 rows
+        (math.nan, "row 41 on: it said nan, which is no probability"),
+        (1.5, "row 41 on: it said 1.5, which is no probability"),
+    ],
+)
+def test_a_peer_that_fails_is_left_out_and_the_rest_goes_on(
+    then: Exception | float, sentence: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken, steady = Broken(40, then), Broken(1000, 0.5)
+    monkeypatch.setattr(compare, "peers_of", lambda *_: {"broken": broken, "steady": steady})
+    assert main(["compare", "synthetic:logistic", "--rows", "100", "--peers", "vw", "--json"]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert sorted(found["learners"]) == ["Auto", "steady"]
+    assert_allclose(found["learners"]["steady"]["log_loss"], math.log(2.0))
+    assert found["left_out"] == {"broken": f"broken is left out from {sentence}"}
+    assert err == f"aioli: broken is left out from {sentence}\n"
+    assert broken.closed
+    assert steady.closed
+
+
+def test_certainties_that_are_wrong_are_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(compare, "peers_of", lambda *_: {"sure": Broken(0, 1.0)})
+    assert main(["compare", "synthetic:logistic", "--rows", "100", "--peers", "vw"]) == 0
+    zeros = int(np.count_nonzero(stream(100)[1] == 0.0))
+    assert f"sure gave the label of {zeros} rows no probability at all" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (
+            ["synthetic:logistic", "--peers", "vw,torch"],
+            "there are no peers called 'torch'; give some of river,vw,sklearn",
+        ),
+        (["synthetic:logistic", "--figure", "curves.gif"], "curves.gif: a figure ends in .png, .svg, .pdf"),
+        (["synthetic:logistic", "--figure", "/nowhere/at/all.png"], "/nowhere/at/all.png: there is no folder"),
+        (["synthetic:nobody"], "synthetic:nobody"),
+        (["rows.csv"], "say which column is the label"),
+        (["none.csv", "--label", "y", "--peers", "vw"], "has a header but no row"),
+        (["synthetic:logistic", "--learner", "Oracle"], "there is no learner called 'Oracle'"),
+        (["one.csv", "--label", "y", "--peers", ""], "every one of the 2 rows has the label '1'"),
+    ],
+)
+def test_what_is_wrong_is_told_in_one_sentence(
+    arguments: list[str],
+    sentence: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("rows.csv").write_text("x,y\n1,0\n2,1\n")
+    Path("none.csv").write_text("x,y\n")
+    Path("one.csv").write_text("x,y\n1,1\n2,1\n")
+    assert main(["compare", *arguments]) == 1
+    told = capsys.readouterr().err
+    assert told.startswith("aioli: ")
+    assert sentence in told
+    assert told.count("\n") == 1
+
+
+# ---- fairness and memory
+
+
+def test_everybody_plays_the_same_rows_and_is_looked_at_together() -> None:
+    seen: list[Matrix] = []
+
+    class Watching(Broken):
+        def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+            seen.append(X.copy())
+            return super().announce(X, y, weights)
+
+    contest = Contest(SyntheticStream("synthetic:logistic", 3000, 0), Auto(), {"watching": Watching(9999, 0.5)})
+    for rows in contest.tables():
+        assert rows == contest.rows
+    contest.close()
+    assert_array_equal(np.concatenate(seen), stream(3000)[0])
+    assert max(map(len, seen)) <= 1024
+    assert contest.history[-1].rows == contest.entrants[0].board.rows == contest.rows == 3000
+    for point in contest.history:
+        assert point.peers["watching"] == pytest.approx(math.log(2.0))
+
+
+def test_memory_does_not_grow_with_the_rows() -> None:
+    def peak(rows: int) -> int:
+        contest = Contest(SyntheticStream("synthetic:logistic", rows, 0), Auto(), {"half": Broken(rows, 0.5)})
+        tracemalloc.start()
+        for _ in contest.tables():
+            pass
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        contest.close()
+        return most
+
+    peak(5000)  # loads what is loaded once
+    short, long = peak(20_000), peak(200_000)
+    assert long < 1.2 * short + 100_000  # the history grows by a point for every quarter of a doubling
