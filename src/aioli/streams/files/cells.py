@@ -30,7 +30,7 @@ EXACT_POWER = 22  # 10^22 is the last power of ten that float64 holds exactly
 TEN_TO = np.array([10**k for k in range(20)], dtype=np.uint64)
 ONE: Word = np.uint64(1)
 EIGHT: Word = np.uint64(8)
-ROOM = 16  # bytes that a number may be looked for beyond the end
+ROOM = 80  # bytes beyond the end that may be looked at, 64 of them together
 _POWERS = [Fraction(10) ** k for k in range(-WIDEST_POWER, WIDEST_POWER + 1)]
 _HIGH = np.array([float(power) for power in _POWERS])
 _LOW = np.array([float(power - Fraction(float(power))) for power in _POWERS])
@@ -182,6 +182,17 @@ def read_wrapped(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[
     return np.nan, end_of_cell(text, first, stop, delimiter)
 
 
+@compiled("Tuple((f8,u8))(u1[::1],u8,u8,u1)")
+def read_cell(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[float, Word]:
+    """The number in the cell that begins there, NaN if there is none; and the cell's end. O(its length)."""
+    value, i = read_number(text, first)
+    if text[i] == RETURN and text[i + ONE] == NEWLINE:
+        i += ONE
+    if (text[i] == delimiter or text[i] == NEWLINE) and value == value:
+        return value, i
+    return read_wrapped(text, first, stop, delimiter)
+
+
 @compiled("i8(u1[::1],u8,u8,u1,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
 def read_rows(
     text: Bytes,
@@ -222,16 +233,12 @@ def read_rows(
             kind = kinds[column]
             first = i
             if kind <= LABEL:
-                value, i = read_number(text, i)
-                if text[i] == RETURN and text[i + ONE] == NEWLINE:
-                    i += ONE
-                if not ((text[i] == delimiter or text[i] == NEWLINE) and value == value):
-                    value, i = read_wrapped(text, first, stop, delimiter)
-                    if i == first:
-                        outcome[4] = 1
-                    elif value != value:
-                        odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, i
-                        strange += ONE
+                value, i = read_cell(text, i, stop, delimiter)
+                if i == first:
+                    outcome[4] = 1
+                elif value != value:
+                    odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, i
+                    strange += ONE
                 if kind == NUMBER:
                     numbers[row, places[column]] = value
                 else:

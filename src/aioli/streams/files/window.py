@@ -61,6 +61,7 @@ class Window:
         self.before += self.start
         more = len(text) > self.stop - self.start
         self.start, self.stop = 0, len(text)
+        self.quoted = b'"' in text
         text += b"\n" * cells.ROOM
         self.bytes = np.frombuffer(text, dtype=np.uint8)
         return more
