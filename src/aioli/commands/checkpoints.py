@@ -1,6 +1,7 @@
 """A run that can be killed at any moment and taken up again: its whole state in one file, replaced at a stroke."""
 
 import os
+import shutil
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ from aioli.state.files import read_any, write_file
 __all__ = ["Checkpoints"]
 
 STATE, PREDICTIONS = "run.aioli", "predictions.part"
+WORKSHOP = ".unfinished"  # a folder for what is being written, to be thrown away
 LEARNER, SCORES, EXTREMES = "learner/", "scores/", "extremes"
 
 
@@ -31,6 +33,7 @@ class Checkpoints:
         if self.folder.exists() and not self.folder.is_dir():
             raise ValueError(f"{folder}: is a file; give a folder for the checkpoint")
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._workshop = self.folder / WORKSHOP
         self._handle = _locked(self.folder)
         self.run = run
         self.found: tuple[dict[str, Any], dict[str, Any]] | None = None
@@ -41,8 +44,7 @@ class Checkpoints:
             raise
 
     def _look(self, resume: bool) -> None:
-        for left in self.folder.glob(".aioli-*.part"):  # what a run was writing when it was killed
-            left.unlink(missing_ok=True)
+        self._clear()
         path = self.folder / STATE
         if not path.exists():
             return
@@ -76,7 +78,8 @@ class Checkpoints:
         assert self.found is not None
         header, tensors = self.found
         own = {name.removeprefix(LEARNER): array for name, array in tensors.items() if name.startswith(LEARNER)}
-        return revive(header["taught"], own, self.folder)
+        self._workshop.mkdir(exist_ok=True)
+        return revive(header["taught"], own, self._workshop)
 
     def spool(self) -> Spool:
         """The predictions, cut back to the rows of the checkpoint."""
@@ -100,7 +103,8 @@ class Checkpoints:
         if playing.spool is not None:
             playing.spool.sync()
         with naming(self.folder):
-            taught, arrays = taken_down(playing.learner, self.folder)
+            self._workshop.mkdir(exist_ok=True)
+            taught, arrays = taken_down(playing.learner, self._workshop)
         header = {
             "learner": "a run",
             "run": self.run,
@@ -115,13 +119,21 @@ class Checkpoints:
             tensors[EXTREMES] = playing.extremes.table
         tensors |= {SCORES + name: array for name, array in playing.board.state().items()}
         with naming(self.folder):
-            write_file(self.folder / STATE, header, tensors)
+            write_file(self._workshop / STATE, header, tensors)
+            os.replace(self._workshop / STATE, self.folder / STATE)
+            if self._handle is not None:
+                os.fsync(self._handle)  # the folder: the rename itself
         self.found = header, tensors
 
     def remove(self) -> None:
         """The run is over."""
         (self.folder / STATE).unlink(missing_ok=True)
         (self.folder / PREDICTIONS).unlink(missing_ok=True)
+        self._clear()
+
+    def _clear(self) -> None:
+        """Take away what a run was writing when it was killed."""
+        shutil.rmtree(self._workshop, ignore_errors=True)
 
     def close(self) -> None:
         """Leave the folder to others."""

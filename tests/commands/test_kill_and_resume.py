@@ -1,0 +1,75 @@
+"""A run that is killed, at any moment and as often as you like, ends as one that was left alone."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from command_files import write_visits
+
+ROWS = 4_000
+# Where to kill: before or after the n-th call of a function that a checkpoint, or the end of a run, comes through.
+STAGES = [
+    ("aioli.state.files", "save_file", 3, False),  # the learner has not been written, nor the run
+    ("aioli.state.files", "save_file", 4, True),  # a file is whole, but has not got its name
+    ("aioli.state.files", "os.replace", 4, True),  # it has, but nobody knows it on the disk
+    ("aioli.commands.checkpoints", "Spool.sync", 2, True),  # predictions are further than the checkpoint
+    ("aioli.commands.checkpoints", "Checkpoints.keep", 5, True),
+    ("aioli.commands.summary", "write_predictions", 1, False),
+    ("aioli.commands.predictions", "_write_parquet", 1, True),  # whole, but under another name
+    ("aioli.commands.summary", "write_predictions", 1, True),
+    ("aioli.commands.hindsight", "best_in_ball", 3, True),
+    ("aioli.commands.checkpoints", "Checkpoints.remove", 1, False),
+    ("aioli.commands.checkpoints", "Checkpoints.remove", 1, True),
+]
+
+
+@pytest.mark.parametrize(
+    ("source", "learner", "ending", "times"),
+    [
+        ("visits.csv", "AIOLI", ".parquet", 20),
+        ("visits.csv.gz", "Auto", ".parquet", 10),
+        ("visits.parquet", "Auto", ".csv", 10),
+        ("visits.parquet", "AIOLI", ".jsonl", 10),
+    ],
+)
+def test_whatever_is_killed_goes_on_to_the_very_same_end(
+    source: str, learner: str, ending: str, times: int, tmp_path: Path
+) -> None:
+    file = write_visits(tmp_path / source, ROWS)
+    stages = STAGES if (source, learner) == ("visits.csv", "AIOLI") else []
+    told = played(
+        tmp_path,
+        arguments=[str(file), "--label", "bought", "--learner", learner],
+        ending=ending,
+        seed=times,
+        times=times,
+        most=3,
+        stages=stages,
+    )
+    assert told["differences"] == []
+    assert told["identical"] == told["runs"] == times + len(stages)
+    assert told["staged"] == len(stages)
+    assert told["stops"] >= times / 2  # most runs were stopped, many more than once
+    assert told["middle"] >= told["stops"] / 2  # and mostly between the first checkpoint and the end
+
+
+def played(folder: Path, **case: Any) -> dict[str, Any]:
+    """What `killing.py` tells of a case."""
+    (folder / "runs").mkdir()
+    (folder / "case.json").write_text(json.dumps({"folder": str(folder / "runs"), **case}))
+    alone = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "PYTHONWARNINGS": "ignore"}
+    found = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("killing.py")), str(folder / "case.json")],
+        capture_output=True,
+        text=True,
+        env=alone,
+        timeout=120,
+        check=False,
+    )
+    assert found.returncode == 0, found.stderr
+    told: dict[str, Any] = json.loads(found.stdout.splitlines()[-1])
+    return told
