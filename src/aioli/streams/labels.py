@@ -145,6 +145,7 @@ def told_apart(values: Vector, one: float, zero: float, y: Vector) -> bool:
     """Write 1.0 where the value is `one`, 0.0 elsewhere; whether every other is `zero`. O(1) a row."""
     known = True
     for t in range(values.size):
-        y[t] = 1.0 if values[t] == one else 0.0
-        known &= values[t] == one or values[t] == zero
+        is_one = values[t] == one
+        y[t] = 1.0 * is_one
+        known &= is_one | (values[t] == zero)  # no branch: labels are what nobody can foresee
     return known

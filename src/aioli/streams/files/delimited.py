@@ -124,9 +124,10 @@ class Delimited:
         values, labels = np.empty((rows, len(numbers))), np.empty(rows)
         spans = np.empty((rows, len(texts), 2), dtype=np.int64)
         starts, odd = np.empty(rows, dtype=np.int64), np.empty((rows * len(codes), 4), dtype=np.int64)
-        outcome = np.zeros(5, dtype=np.int64)
+        outcome = np.empty(5, dtype=np.int64)
         arrays = (codes, places, values, labels, spans, starts, odd, outcome)
         while True:
+            outcome[:] = 0
             count = self._read_rows(rows, len(codes), arrays)
             if count or outcome[1] == cells.RAGGED or not window.fill():
                 break
