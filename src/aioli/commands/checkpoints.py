@@ -16,7 +16,7 @@ from aioli.state.files import read_any, write_file
 
 __all__ = ["Checkpoints"]
 
-STATE, PREDICTIONS = "run.aioli", "predictions.part"
+STATE, PREDICTIONS = "run.aioli", "predictions.spool"
 WORKSHOP = ".unfinished"  # a folder for what is being written, to be thrown away
 LEARNER, SCORES, EXTREMES = "learner/", "scores/", "extremes"
 
@@ -128,15 +128,16 @@ class Checkpoints:
     def remove(self) -> None:
         """The run is over."""
         (self.folder / STATE).unlink(missing_ok=True)
-        (self.folder / PREDICTIONS).unlink(missing_ok=True)
-        self._clear()
 
     def _clear(self) -> None:
         """Take away what a run was writing when it was killed."""
         shutil.rmtree(self._workshop, ignore_errors=True)
 
     def close(self) -> None:
-        """Leave the folder to others."""
+        """Leave the folder to others, with a checkpoint and its predictions or with nothing."""
+        self._clear()
+        if not (self.folder / STATE).exists():
+            (self.folder / PREDICTIONS).unlink(missing_ok=True)
         if self._handle is not None:
             os.close(self._handle)
             self._handle = None

@@ -27,13 +27,13 @@ def with_regret(history: list[Point], again: Iterable[Any], learner: Any, width:
     if not history or not callable(getattr(learner, "certificate", None)) or history[-1].rows * width > AFFORDABLE:
         return history
     certificate = learner.certificate()
+    expert = next((expert for expert in EXPERTS if expert.name == certificate.against), None)
+    if expert is None and (certificate.against or not hasattr(learner, "coefficients_")):
+        return history  # its ball is not one of linear models of the columns, or of their views
     rows, labels, weights = _gathered(again, width)
     intercept = bool(getattr(learner, "intercept", False))
-    if certificate.against:  # a model of a mixture's expert sees the rows as that expert did
-        expert = next(expert for expert in EXPERTS if expert.name == certificate.against)
+    if expert is not None:  # a model of a mixture's expert sees the rows as that expert did
         rows, intercept = Views(width).of_rows(rows)[expert.kind], False
-    elif not hasattr(learner, "coefficients_"):
-        return history  # its ball is not one of linear models of the columns
     filled = []
     for point in history:
         if point.rows >= LEAST_ROWS and point.log_loss is not None:

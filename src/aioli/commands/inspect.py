@@ -5,6 +5,7 @@ from typing import Any
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import finite, told
 from aioli.commands.models import load_model
+from aioli.commands.summary import ball_of
 from aioli.learners.effects import effects, unit_of
 
 __all__ = ["inspect_model"]
@@ -24,7 +25,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         "log_loss": learner.loss / rounds if rounds else None,
         "certificate": None if certificate is None else float(certificate),
         "radius": None if certificate is None else certificate.radius,
-        "against": None if certificate is None else certificate.against or "the columns themselves",
+        "against": None if certificate is None else ball_of(learner, certificate),
         "features": learner.n_features_,
         "positive": labels.get("positive"),
         "negative": labels.get("negative"),

@@ -30,7 +30,7 @@ class Playing:
 
     One thread reads, one plays, one counts: each works on other rows, in the order of the rows. At any moment the run
     can go on from `before`, the stream's state before the table in hand, `within` rows of which have been played; but
-    for the moments when it is not `whole`, while rows are being learned.
+    for the moments when it is not `whole`, while rows are being learned and counted; the learner may then be `torn`.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Playing:
         self.history: list[Point] = []
         self.extremes = Extremes() if watched else None
         self.rows = self.within = 0
-        self.whole = True
+        self.whole, self.torn = True, False
         self.before: dict[str, Any] = stream.state()
         self._encoded = True
         self._patience = Patience()
@@ -104,12 +104,13 @@ class Playing:
             start = part.stop
 
     def _play_rows(self, X: Any, y: Vector, weights: Vector | None) -> None:
-        self.whole = False
+        self.whole, self.torn = False, True
         try:
             p = _learn(self.learner, X, y, weights)
         except ValueError:
-            self.whole = True  # a refused call leaves the learner as it was
+            self.whole, self.torn = True, False  # a refused call leaves the learner as it was
             raise
+        self.torn = False
         if self.spool is not None:
             self.spool.add(p, y)
         self._count(p, y)

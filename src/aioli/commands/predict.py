@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -76,10 +75,12 @@ def _unlabelled(labels: Any) -> bool:
 
 def _same_columns(source: str, reading: Reading, taught: dict[str, Any]) -> FileStream:
     """The stream with each column as the model knows it, the label too where it is there and is not to be skipped."""
+    dense = "kinds" in taught["encoder"]
+    state = {name: value for name, value in taught.items() if dense or name != "kinds"}
     try:
-        stream = FileStream(source, reading, {**taught, "position": None})
+        stream = FileStream(source, reading, {**state, "position": None})
     except KeyError:
-        kind = "columns" if "kinds" in taught["encoder"] else "sparse features"
+        kind = "columns" if dense else "sparse features"
         raise ValueError(f"{source}: is not of {kind}, as the rows were from which the model was taught") from None
     label = taught["label"]
     if stream.label is None and label in stream.kinds and label not in reading.skip:
@@ -89,4 +90,4 @@ def _same_columns(source: str, reading: Reading, taught: dict[str, Any]) -> File
 
 
 def _spool(out: str | None) -> AbstractContextManager[Spool | None]:
-    return nullcontext() if out is None else Spool(None, folder=Path(out).absolute().parent)
+    return nullcontext() if out is None else Spool.beside(out)

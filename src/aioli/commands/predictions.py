@@ -27,26 +27,33 @@ class Spool:
     Parameters
     ----------
     path
-        The file; None for one without a name in `folder`, which is gone with the process, however that ends.
+        The file.
     rows
-        Of the file that are kept; those behind them are cut off.
+        Those of the file that are kept, 0 to begin anew; what is behind them is cut off.
+    told
+        What the file is called where it has no name of its own, as that of `beside`.
     """
 
-    def __init__(self, path: Path | None, rows: int = 0, folder: Path | None = None) -> None:
-        self._told = path or folder or Path()
-        if rows and path is not None and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
+    def __init__(self, path: Path, rows: int = 0, told: str | None = None) -> None:
+        self._told = told or str(path)
+        if rows and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
             raise ValueError(
                 f"{path}: the predictions of the checkpoint are missing or cut short; begin without --resume, in "
                 "another folder"
             )
         self._whole = True
         with naming(self._told):
-            if path is None:
-                self._file: Any = tempfile.TemporaryFile(dir=folder)  # noqa: SIM115, `close` does it
+            if told is None:
+                self._file: Any = path.open("r+b" if rows else "w+b")
+                self._file.truncate(rows * ENTRY.itemsize)
+                self._file.seek(0, os.SEEK_END)
             else:
-                self._file = path.open("r+b" if rows else "w+b")
-            self._file.truncate(rows * ENTRY.itemsize)
-            self._file.seek(0, os.SEEK_END)
+                self._file = tempfile.TemporaryFile(dir=path)  # noqa: SIM115, `close` does it
+
+    @classmethod
+    def beside(cls, target: str) -> Self:
+        """One in the folder of a file that is to be written, which is gone with the process, however that ends."""
+        return cls(Path(target).absolute().parent, told=target)
 
     def add(self, p: Vector, y: Vector | None) -> None:
         """Keep what was announced for some rows, and their labels."""

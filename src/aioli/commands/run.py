@@ -5,7 +5,6 @@ import sys
 import time
 from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
-from pathlib import Path
 from typing import Any
 
 from aioli.commands.checkpoints import Checkpoints
@@ -17,6 +16,7 @@ from aioli.commands.predictions import Spool, check_ending
 from aioli.commands.summary import check_both_classes, finish, label_names
 from aioli.commands.synthetic import SCHEME, SyntheticStream
 from aioli.commands.writing import check_target
+from aioli.streams.files.sources import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
 
 __all__ = ["Options", "check_label", "make_learner", "run_stream"]
@@ -50,6 +50,11 @@ class Options:
     resume: bool = False
     every: float = 10.0
     as_json: bool = False
+
+    @property
+    def name(self) -> str:
+        """What the stream is called in a sentence."""
+        return "standard input" if self.source == STANDARD_INPUT else self.source
 
     def stream(self, state: dict[str, Any] | None = None) -> Any:
         """The stream, from its beginning or from a state."""
@@ -97,7 +102,7 @@ def _run(options: Options, kept: Checkpoints | None) -> None:
             _play(options, playing, kept)
     if kept is not None:
         kept.remove()
-    check_both_classes(options.source, playing, label_names(stream))
+    check_both_classes(options.name, playing, label_names(stream))
 
 
 def _play(options: Options, playing: Playing, kept: Checkpoints | None) -> None:
@@ -115,7 +120,7 @@ def _play(options: Options, playing: Playing, kept: Checkpoints | None) -> None:
         seconds = display.seconds
         display.end(playing)
         if not playing.rows:
-            raise ValueError(f"{options.source}: has a header but no row; there is nothing to learn from")
+            raise ValueError(f"{options.name}: has a header but no row; there is nothing to learn from")
         finish(options, playing, seconds, (playing.rows - begun) / max(seconds, 1e-9))
     except BaseException as error:
         display.wipe()
@@ -146,19 +151,19 @@ def _leave(options: Options, playing: Playing, kept: Checkpoints | None, error: 
 
 
 def _saved(path: str, playing: Playing) -> str:
-    if not playing.whole:
-        return "the model was not saved, being in the middle of a row"
+    if playing.torn:
+        return "the model was not saved: it was in the middle of a row"
     try:
         save_model(path, playing.learner, playing.taught)
-    except (OSError, ValueError) as error:
-        return f"the model could not be saved: {error}"
+    except (OSError, ValueError):
+        return f"the model could not be saved in {path}"
     return f"the model is in {path}"
 
 
 def check_label(options: Options, stream: Any) -> None:
     """Refuse a stream without labels."""
     if stream.label is None:
-        raise ValueError(f"{options.source}: say which column is the label (--label NAME, or --label -1 for the last)")
+        raise ValueError(f"{options.name}: say which column is the label (--label NAME, or --label -1 for the last)")
 
 
 def make_learner(options: Options, stream: Any) -> Any:
@@ -177,4 +182,4 @@ def _spool(options: Options, kept: Checkpoints | None) -> Any:
         return nullcontext()
     if kept is not None:
         return kept.spool()
-    return Spool(None, folder=Path(options.predictions).absolute().parent)
+    return Spool.beside(options.predictions)

@@ -12,9 +12,10 @@ from aioli.commands.models import save_model
 from aioli.commands.playing import Playing
 from aioli.commands.predictions import write_predictions
 from aioli.commands.synthetic import SCHEME, SyntheticStream
+from aioli.commands.writing import naming
 from aioli.streams.files.sources import STANDARD_INPUT
 
-__all__ = ["check_both_classes", "find_regret", "finish", "label_names", "summarised", "write_report"]
+__all__ = ["ball_of", "check_both_classes", "find_regret", "finish", "label_names", "summarised", "write_report"]
 
 WEIGHTS = 30  # of the largest, on the page
 
@@ -86,7 +87,7 @@ def summarised(playing: Playing, names: tuple[str, str], seconds: float, pace: f
         "auc_error": board.auc_error,
         "ece": board.ece,
         "certificate": None if certificate is None else float(certificate),
-        "certificate_against": None if certificate is None else _ball(certificate),
+        "certificate_against": None if certificate is None else ball_of(learner, certificate),
         "regret": last.regret,
         "features": len(playing.stream.features),
         "shared": getattr(encoder, "shared", 0),
@@ -99,8 +100,11 @@ def summarised(playing: Playing, names: tuple[str, str], seconds: float, pace: f
     }
 
 
-def _ball(certificate: Any) -> str:
+def ball_of(learner: Any, certificate: Any) -> str:
+    """All whom the certificate holds against."""
     whose = f" of {certificate.against}" if certificate.against else ""
+    if hasattr(learner, "kernel"):
+        return f"every function{whose or ' of the kernel'} with ‖f‖ ≤ {certificate.radius:g}"
     return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"
 
 
@@ -144,7 +148,8 @@ def write_report(
         columns=tuple(described(playing.stream, playing.rows, playing.extremes)),
         notes=(*notes, *remarks),
     )
-    write_page(options.report, record)
+    with naming(options.report):
+        write_page(options.report, record)
 
 
 def _peak_memory() -> float | None:

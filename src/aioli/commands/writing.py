@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -33,7 +34,10 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
             raise
         raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
     except SafetensorError as error:
-        raise OSError(f"{path}: cannot be written ({error})") from error
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise OSError(f"{path}: cannot be written ({error})") from error
+        raise OSError(int(number[1]), os.strerror(int(number[1])), os.fspath(path)) from error
 
 
 @contextlib.contextmanager
