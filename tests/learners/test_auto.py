@@ -4,6 +4,7 @@ import copy
 import pickle
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -46,7 +47,7 @@ def play(learner: Auto, X: Matrix, labelling: str, seed: int) -> Vector:
 
 
 def memory(learner: Auto) -> list[Vector]:
-    return [array.copy() for array in learner._arrays().values()]
+    return [array.copy() for array in learner._player.arrays().values()]
 
 
 def assert_equal_memory(one: list[Vector], two: list[Vector]) -> None:
@@ -70,7 +71,7 @@ def test_regret_stays_below_the_certificate(kind: str, n: int, d: int, seed: int
     assert running <= running.theorem
     # and nobody loses more over any expert than the mixture may cost
     total = sum(expert.prior for expert in EXPERTS)
-    for expert, state in zip(EXPERTS, learner._states, strict=True):
+    for expert, state in zip(EXPERTS, learner._player._states, strict=True):
         assert learner.loss <= state.tally[Tally.LOSS] + mixture_cost(n, expert.prior / total) + 1e-6
 
 
@@ -226,9 +227,11 @@ def test_nobody_listening_lets_an_expert_retire_and_the_game_stays_the_same_row_
     assert EXPERTS[6].name in retired
     assert EXPERTS[0].name not in retired  # it is certified
     assert EXPERTS[4].name not in retired  # it forgets
-    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [e.name for e in single._experts]
+    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [
+        e.name for e in single._player._experts
+    ]
     assert_allclose(sum(single.weights_.values()), 1.0)
-    assert all(state.tally[Tally.ROUNDS] == 2000 for state in single._states)
+    assert all(state.tally[Tally.ROUNDS] == 2000 for state in single._player._states)
     assert np.isfinite(single.certificate())
     assert_allclose(single.predict(X[0]), many.predict(X[0]), atol=1e-8)
 
@@ -244,7 +247,7 @@ def test_who_has_retired_stays_away_after_a_stop(
     stopped, never = Auto(), Auto()
     never.learn_many(X[:700], y[:700])
     stopped.learn_many(X[:700], y[:700])
-    assert len(never._experts) < len(EXPERTS)
+    assert len(never._player._experts) < len(EXPERTS)
     stopped = again(stopped, tmp_path)
     assert stopped.weights_ == never.weights_
     assert np.array_equal(stopped.learn_many(X[700:], y[700:]), never.learn_many(X[700:], y[700:]))
@@ -262,6 +265,11 @@ def test_a_learner_grows_after_some_have_retired(monkeypatch: pytest.MonkeyPatch
     assert_allclose(np.r_[first, second], wide.learn_many(X, y), atol=1e-9)
 
 
+def header_of_a_file(experts: int | None, played: list[str]) -> dict[str, Any]:
+    own = {"parameters": {"experts": experts}, "played": played, "features": None, "names": None}
+    return {"learner": "Auto", "player": "dense", "experts": experts, **own}
+
+
 @pytest.mark.parametrize(
     ("played", "playing"),
     [
@@ -274,7 +282,7 @@ def test_a_learner_grows_after_some_have_retired(monkeypatch: pytest.MonkeyPatch
 )
 def test_a_file_of_experts_that_do_not_play_is_refused(played: list[str], playing: list[float], tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
-    header = {"learner": "Auto", "parameters": {"experts": 2}, "played": played, "features": None, "names": None}
+    header = header_of_a_file(2, played)
     some = Company([expert for expert, plays in zip(EXPERTS, playing, strict=False) if plays] or EXPERTS)
     write_file(path, header, some.arrays() | {"playing": np.array(playing)})
     with pytest.raises(ValueError, match=r"its experts (are|play as) .*; save it again"):
@@ -284,8 +292,8 @@ def test_a_file_of_experts_that_do_not_play_is_refused(played: list[str], playin
 def test_a_file_with_a_board_of_another_size_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
     played = [expert.name for expert in EXPERTS]
-    header = {"learner": "Auto", "parameters": {"experts": None}, "played": played, "features": None, "names": None}
-    write_file(path, header, Auto()._arrays() | {"board": np.zeros(500)})
+    header = header_of_a_file(None, played)
+    write_file(path, header, Auto()._player.arrays() | {"board": np.zeros(500)})
     with pytest.raises(ValueError, match=r"its arrays have shapes .* not those of this version"):
         Auto.load(path)
 

@@ -1,28 +1,24 @@
 """Auto: the learner that needs no tuning."""
 
-import math
 import os
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
-from numpy import ndarray
 
 from aioli.learners.columns import ColumnLearner
-from aioli.learners.company import Company
-from aioli.learners.experts import EXPERTS, Expert
+from aioli.learners.dense import Dense
+from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.state.certificate import Certificate, running_certificate, tight_certificate
-from aioli.state.ensemble import LONGEST
+from aioli.numerics.logistic import sigmoid
+from aioli.state.certificate import Certificate
 from aioli.state.files import read_file, write_file
-from aioli.state.mixture import mixture_cost
-from aioli.state.state import State, Tally
-from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
+from aioli.streams.rows import as_table
+from aioli.streams.sparse_rows import SparseRows
 
 __all__ = ["Auto"]
 
-HEAVIEST = 1e6  # a weight that costs no expert its digits
+PLAYERS: dict[str, Any] = {"dense": Dense, "wide": Wide}
 
 
 class Auto(ColumnLearner):
@@ -38,11 +34,14 @@ class Auto(ColumnLearner):
     against every fixed linear model of a ball. Two stackers on top learn what experts know together, and that labels
     come in runs (`state.mixture`). O(K d²) a row, K = 8.
 
+    Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²
+    numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
+
     Parameters
     ----------
     experts
-        A budget: how many of the eight to play, the most useful first. None plays all. Time goes with the number; the
-        bound holds against those that play.
+        A budget: how many experts to play, the most useful first. None plays all. Time goes with the number; the bound
+        holds against those that play.
 
     Notes
     -----
@@ -68,43 +67,28 @@ class Auto(ColumnLearner):
     """
 
     def __init__(self, experts: int | None = None) -> None:
-        super().__init__()
-        if experts is not None and not (isinstance(experts, int) and 1 <= experts <= len(EXPERTS)):
-            raise ValueError(
-                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all"
-            )
+        self._player: Any = Dense(experts)
         self.experts = experts
-        self._company = Company(EXPERTS[:experts])
 
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing. O(K d²)."""
+        """The probability that the row's label is 1; changes nothing."""
         return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._company.views is not None and type(x) is ndarray:
-            try:
-                z = self._company.predict_logit(x)
-                if not math.isnan(z):
-                    return z
-            except TypeError:  # another type of number, or another layout
-                pass
-        return float(self._logits(self._rows(x, single=True))[0])
+        """The log-odds of `predict`: what to remember, with the row, until a late label comes."""
+        z: float = self._player.predict_logit(x) if self._begun else self._logits(self._rows(x, single=True))[0]
+        return float(z)
 
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
-        """Learn from one row and its label; returns the probability announced before the label. O(K d²).
+        """Learn from one row and its label; returns the probability announced before the label.
 
         `weight` and `logit` as in `AIOLI.learn`.
         """
-        if self._company.views is not None and weight == 1.0 and logit is None and type(x) is ndarray:
-            try:
-                p = self._company.learn_one(x, LABELS[y])
-                if p is not None:
-                    return p
-            except (TypeError, KeyError):  # another type of number, another layout, or not a label
-                pass
+        if self._begun:
+            p: float = self._player.learn(x, y, weight, logit)
+            return p
         return self._learn_one(x, y, weight, logit)
 
     # ---- what it knows
@@ -114,54 +98,57 @@ class Auto(ColumnLearner):
 
         The model is linear in the view of the expert that proves it, which `against` names: columns scaled as the
         stream went, ‖θ‖ ≤ `radius`. It is that expert's own certificate, plus all that the mixture lost more than the
-        expert: nothing needs to be assumed of the mixture, so weights, drift and late labels are covered.
+        expert: nothing needs to be assumed of the mixture, so weights, drift and late labels are covered. On wide rows
+        it is `Wide`'s.
         """
-        best: Certificate | None = None
-        prove = tight_certificate if tight else running_certificate
-        total_prior = sum(expert.prior for expert in EXPERTS[: self.experts])
-        states = self._states or [State(expert.game, 1) for expert in self._experts]
-        for expert, state in zip(self._experts, states, strict=True):
-            if not expert.certified:
-                continue
-            own = prove(state)
-            excess = self.loss - float(state.tally[Tally.LOSS])
-            in_time = (
-                math.inf if self._company.had_late_labels else 0.0
-            )  # the theorem speaks of what is said when asked
-            theorem = in_time + own.theorem + mixture_cost(self.rounds, expert.prior / total_prior)
-            proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
-            best = proven if best is None or proven < best else best
-        assert best is not None  # the first expert is certified
-        return best
+        certificate: Certificate = self._player.certificate(tight)
+        return certificate
 
     @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
-        return self._company.rounds
+        return int(self._player.rounds)
 
     @property
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
-        return self._company.loss
+        return float(self._player.loss)
 
     @property
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
-        return None if self._company.views is None else self._company.views.width
+        width: int | None = self._player.n_features_
+        return width
 
     @property
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert holds now: 0 if it has retired."""
-        playing = zip(self._company.played, self._company.mixture.weights.tolist(), strict=True)
-        return dict.fromkeys([expert.name for expert in EXPERTS[: self.experts]], 0.0) | dict(playing)
+        weights: dict[str, float] = self._player.weights_
+        return weights
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the columns; None until given."""
+        names: list[str] | None = self._player.feature_names_
+        return names
+
+    @feature_names_.setter
+    def feature_names_(self, names: Sequence[str] | None) -> None:
+        self._player.feature_names_ = names
 
     # ---- its life
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
-        """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K d²)."""
-        names_after = self._names_after_growing(columns, names)
-        self._company.grow(columns)
-        self._names = names_after
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row.
+
+        Rows that began narrow cannot become wide: eight matrices of so many columns would take gigabytes.
+        """
+        width = (self.n_features_ or 0) + columns
+        if self._begun and isinstance(self._player, Dense) and width > MANY_COLUMNS:
+            raise ValueError(
+                f"{width} columns are too many for a learner that began with few; use Wide() from the start"
+            )
+        self._player.grow(columns, names)
         return self
 
     def merge(self, _other: Self) -> Self:
@@ -170,28 +157,31 @@ class Auto(ColumnLearner):
             "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
         )
 
+    def arrays(self) -> dict[str, Vector]:
+        """All that it has learned, as arrays."""
+        arrays: dict[str, Vector] = self._player.arrays()
+        return arrays
+
+    def take_back(self, features: int, arrays: dict[str, Vector]) -> None:
+        """What `arrays` gave, of so many columns; only a learner that has seen nothing can."""
+        player = self._wide() if features > MANY_COLUMNS else Dense(self.experts)
+        player.take_back(features, arrays)
+        self._player = player
+
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
-        header = {
-            "learner": "Auto",
-            "parameters": {"experts": self.experts},
-            "played": self._company.played,
-            "features": self.n_features_,
-            "names": self._names,
-        }
-        write_file(path, header, self._arrays())
+        kind = next(name for name, player in PLAYERS.items() if type(self._player) is player)
+        header = {**self._player.header(), "learner": "Auto", "player": kind, "experts": self.experts}
+        write_file(path, header, self._player.arrays())
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
         header, tensors = read_file(path, "Auto")
         try:
-            learner = cls(**header["parameters"])
-            learner._restore(header["features"], tensors)
-            if header["played"] != learner._company.played:
-                raise ValueError(f"its experts are {header['played']}, which this version does not play")
-            learner.feature_names_ = header["names"]
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            learner = cls(header["experts"])
+            learner._player = PLAYERS[header["player"]].restored(header, tensors)
+        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
         return learner
 
@@ -202,46 +192,26 @@ class Auto(ColumnLearner):
     # ---- within
 
     @property
-    def _experts(self) -> list[Expert]:
-        """Those who still play."""
-        return self._company.experts
+    def _begun(self) -> bool:
+        return self._player.n_features_ is not None
 
-    @property
-    def _states(self) -> list[State]:
-        """What each of them remembers; empty before the first row."""
-        return self._company.states
+    def _rows(self, X: object, single: bool = False) -> Any:
+        if not self._begun and is_wide(as_table(X, width=None, names=self.feature_names_, single=single)):
+            return self._wide()._rows(X, single)
+        return self._player._rows(X, single)
 
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
+    def _logits(self, rows: Any) -> Vector:
+        logits: Vector = self._player._logits(rows) if self._begun else np.zeros(len(rows))
+        return logits
 
-    def _logits(self, rows: Rows) -> Vector:
-        if self._company.views is None:
-            return np.zeros(len(rows))
-        return np.array([self._company.predict_logit(x) for _, chunk in rows for x in chunk])
+    def _learn(self, rows: Any, labels: Vector, weights: object, logits: object) -> Vector:
+        player = self._wide() if isinstance(rows, SparseRows) and not self._begun else self._player
+        announced: Vector = player._learn(rows, labels, weights, logits)
+        self._player = player
+        return announced
 
-    def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes = as_weights(weights, rows, LONGEST, HEAVIEST)
-        late = as_logits(logits, len(rows))
-        if self._company.views is None:
-            self._company.begin(rows.width)
-        announced = np.empty(len(rows))
-        for start, chunk in rows:
-            part = slice(start, start + len(chunk))
-            self._company.learn(chunk, labels[part], stakes[part], late[part], announced[part])
-        return sigmoid_many(announced)
-
-    def _arrays(self) -> dict[str, Vector]:
-        return self._company.arrays()
-
-    def _restore(self, features: int | None, arrays: dict[str, Vector]) -> None:
-        company = Company.restored(features, arrays)
-        if not set(company.experts) <= set(EXPERTS[: self.experts]):
-            raise ValueError(f"its experts are {company.played}, of which Auto(experts={self.experts}) has fewer")
-        self._company = company
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"experts": self.experts, "features": self.n_features_, "names": self._names, "arrays": self._arrays()}
-
-    def __setstate__(self, contents: dict[str, Any]) -> None:
-        self.experts, self._names = contents["experts"], contents["names"]
-        self._restore(contents["features"], contents["arrays"])
+    def _wide(self) -> Wide:
+        """The player for wide rows, none of which it has seen."""
+        wide = Wide(experts=self.experts)
+        wide.feature_names_ = self.feature_names_
+        return wide

@@ -8,6 +8,7 @@ import numpy as np
 
 from aioli.learners.aioli import AIOLI
 from aioli.learners.auto import Auto
+from aioli.learners.dense import Dense
 from aioli.numerics.compiling import Vector
 from aioli.state.state import State
 
@@ -56,10 +57,10 @@ def unit_of(learner: Any) -> str:
 
 def _linear_expert(learner: Auto) -> tuple[State, int] | None:
     heard = learner.weights_
-    playing = zip(learner._experts, learner._states, strict=True)
-    linear = [(heard[expert.name], state) for expert, state in playing if expert.view in ("standard", "peak")]
-    if not linear or learner.n_features_ is None:
+    if not isinstance(learner._player, Dense) or learner.n_features_ is None:
         return None
+    playing = zip(learner._player._experts, learner._player._states, strict=True)
+    linear = [(heard[expert.name], state) for expert, state in playing if expert.view in ("standard", "peak")]
     return max(linear, key=lambda pair: pair[0])[1], learner.n_features_
 
 

@@ -155,7 +155,7 @@ class Inner:
         if self.learner.n_features_ is None:
             return {}
         if isinstance(self.learner, Auto):
-            arrays = self.learner._arrays()
+            arrays = self.learner.arrays()
         else:
             state = cast(State, self.state)
             arrays = {"P": state.P, "w": state.w, "tally": state.tally, "factored": np.array([float(state.factored)])}
@@ -167,7 +167,7 @@ class Inner:
         if not arrays:
             return
         if isinstance(self.learner, Auto):
-            self.learner._restore(features, arrays)
+            self.learner.take_back(features, arrays)
             return
         width = features + self.learner._game.intercept
         shapes = {name: arrays[name].shape for name in ("P", "w")}

@@ -177,27 +177,42 @@ class Wide(ColumnLearner):
 
         Columns that have not been met take no room in it.
         """
-        header = {
-            "learner": "Wide",
+        write_file(path, {**self.header(), "learner": "Wide"}, self.arrays())
+
+    def header(self) -> dict[str, Any]:
+        """What a file says of it, beside its arrays."""
+        return {
             "parameters": {"hashing": self.hashing, "experts": self.experts},
             "played": [expert.name for expert in self._experts],
             "features": self._state.width,
             "names": self._names,
         }
-        write_file(path, header, self._state.arrays())
+
+    def arrays(self) -> dict[str, Vector]:
+        """All that it has learned."""
+        return self._state.arrays()
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
         header, tensors = read_file(path, "Wide")
         try:
-            learner = cls(**header["parameters"])
-            if header["played"] != [expert.name for expert in learner._experts]:
-                raise ValueError(f"its experts are {header['played']}, which this version does not play")
-            learner._state.holding(header["features"], tensors)
-            learner.feature_names_ = header["names"]
+            return cls.restored(header, tensors)
         except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
             raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+
+    def take_back(self, features: int | None, arrays: dict[str, Vector]) -> None:
+        """What `arrays` gave, of so many columns."""
+        self._state.holding(features, arrays)
+
+    @classmethod
+    def restored(cls, header: dict[str, Any], arrays: dict[str, Vector]) -> Self:
+        """The learner of a header and its arrays."""
+        learner = cls(**header["parameters"])
+        if header["played"] != [expert.name for expert in learner._experts]:
+            raise ValueError(f"its experts are {header['played']}, which this version does not play")
+        learner.take_back(header["features"], arrays)
+        learner.feature_names_ = header["names"]
         return learner
 
     def __repr__(self) -> str:
