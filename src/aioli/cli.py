@@ -2,6 +2,7 @@
 
 import argparse
 import errno
+import importlib
 import io
 import os
 import sys
@@ -183,6 +184,21 @@ def _reading(given: argparse.Namespace) -> Any:
     )
 
 
+def _start_lightly() -> None:
+    """Load Numba without SciPy's BLAS, for which it would ask: no function here is compiled to call it.
+
+    It is a sixth of the time that the command takes to start. In a library it would be rude: others may want it.
+    """
+    asked, asking = "scipy.linalg.cython_blas", "numba.np.arraymath"
+    if asked not in sys.modules and asking not in sys.modules:
+        modules: dict[str, Any] = sys.modules
+        modules[asked] = None  # to import it fails
+        try:
+            importlib.import_module(asking)
+        finally:
+            del modules[asked]
+
+
 def _run(given: argparse.Namespace) -> None:
     """Each command loads what it needs, and --help nothing."""
     if given.command == "demo":
@@ -190,6 +206,7 @@ def _run(given: argparse.Namespace) -> None:
 
         run_demo(figure=given.figure)
     elif given.command == "run":
+        _start_lightly()
         from aioli.commands.run import Options, run_stream
 
         asked = {

@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast, runtime_checkable
 
 import numpy as np
-from scipy import sparse
 
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.streams.rows import as_labels
+from aioli.streams.rows import as_labels, is_sparse
 
 __all__ = ["Checkpoint", "progressive"]
 
@@ -198,7 +197,7 @@ def _checked(blocks: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Vector]]:
     """The blocks as matrices that can be cut, and labels 0.0 or 1.0."""
     rows = 0
     for given, labels in blocks:
-        X: Any = cast(Any, given).tocsr() if sparse.issparse(given) else np.asarray(given)
+        X: Any = cast(Any, given).tocsr() if is_sparse(given) else np.asarray(given)
         if X.ndim != 2:
             raise ValueError(f"a block of shape {X.shape} came at row {rows}; give two dimensions: rows and columns")
         with _counting_from(rows):

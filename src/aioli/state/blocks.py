@@ -10,7 +10,6 @@ import importlib
 from typing import Any
 
 import numpy as np
-from scipy import linalg
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.state.rounds import count_round, keeps_its_digits, play_round
@@ -39,6 +38,8 @@ def play_block(
     P, w and X are arrays of one library on one device; the rest is NumPy. Costs $3d^2$ multiply-adds a row, all in
     matrix products, and memory for a few blocks. Forgetting is not for blocks: it would mix X itself into P.
     """
+    from scipy import linalg  # loaded where it is needed: a tenth of a second
+
     xp, to_host, to_device = _library(P)
     K = X @ P
     squares = X * X
@@ -118,6 +119,8 @@ def play_square(
 def _downdate(P: Array, K: Array) -> None:
     r"""$P \leftarrow P - K^\top K$ in place, half of it computed and mirrored: P stays bitwise symmetric. O(bd²)."""
     if isinstance(P, np.ndarray):
+        from scipy import linalg
+
         linalg.blas.dsyrk(-1.0, K.T, beta=1.0, c=P.T, lower=1, overwrite_c=1)  # P.T: BLAS counts by columns
         mirror(P)
         return

@@ -4,7 +4,6 @@ from enum import IntEnum
 from typing import Self
 
 import numpy as np
-from scipy import linalg
 
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.state.game import Game, Rule
@@ -75,7 +74,7 @@ class State:
     def factor(self) -> None:
         r"""Turn P into S with $P = SS^\top$, in place. O(d³), at most once in a life."""
         if not self.factored:
-            self.holding(linalg.cholesky(self.P, lower=True), self.w, self.tally, factored=True)
+            self.holding(np.asarray(np.linalg.cholesky(self.P), np.float64), self.w, self.tally, factored=True)
 
     def covariance(self) -> Matrix:
         r"""$A^{-1}$, whichever form the state is in. O(d³) if factored."""
@@ -83,7 +82,7 @@ class State:
 
     def precision(self) -> Matrix:
         r"""$A = \lambda I + \sum \tfrac12 h x x^\top$, recovered from its inverse. O(d³)."""
-        S = self.P if self.factored else linalg.cholesky(self.P, lower=True)
+        S = self.P if self.factored else np.linalg.cholesky(self.P)
         inverse = np.linalg.solve(S, np.eye(self.width))
         return inverse.T @ inverse
 
@@ -101,6 +100,8 @@ class State:
         $F_i(\theta) = \min F_i + (\theta - w_i)^\top A_i (\theta - w_i)$; the merged one is
         $F = F_1 + F_2 - \lambda\|\theta\|^2$, whose minimum is read off at the merged w.
         """
+        from scipy import linalg  # loaded where it is needed: a tenth of a second
+
         identity = np.eye(self.width)
         A1, A2 = self.precision(), other.precision()
         L = linalg.cholesky(A1 + A2 - self.game.ridge * identity, lower=True)

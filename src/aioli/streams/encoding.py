@@ -15,7 +15,6 @@ import zlib
 from typing import Any, Self
 
 import numpy as np
-from scipy import sparse
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
@@ -215,6 +214,8 @@ def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: li
 
 
 def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Any:
+    from scipy import sparse  # loaded where it is needed: a tenth of a second
+
     every = np.arange(shape[0])
     entries = [(values, every, np.full(shape[0], place)) for place, values in dense]
     entries += [(np.ones(len(rows)), rows, places) for rows, places in ones]

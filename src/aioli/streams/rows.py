@@ -4,15 +4,15 @@ Nothing behind this file checks a row again. A message names the row, the column
 """
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Protocol
 
 import numpy as np
-from scipy import sparse
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 
-__all__ = ["Rows", "as_label", "as_labels", "as_logits", "as_table", "as_weights", "why_refused"]
+__all__ = ["Rows", "as_label", "as_labels", "as_logits", "as_table", "as_weights", "is_sparse", "why_refused"]
 
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
 
@@ -115,6 +115,12 @@ def load_rows(rows: Matrix, chunk: Matrix, widest: float) -> int:
         if bad < 0 and not (math.sqrt(norm2) <= widest and norm2 < math.inf):
             bad = t
     return bad
+
+
+def is_sparse(X: object) -> bool:
+    """Whether X is one of SciPy's sparse arrays; nobody can have one who has not loaded them, which takes a while."""
+    loaded = sys.modules.get("scipy.sparse")
+    return loaded is not None and bool(loaded.issparse(X))
 
 
 def as_label(y: object) -> float:
@@ -224,7 +230,7 @@ def as_table(X: object, *, width: int | None, names: Sequence[str] | None, singl
 
 def _as_matrix(X: object, *, single: bool) -> Any:
     """A two-dimensional array or CSR matrix of real numbers, not yet converted or copied."""
-    if sparse.issparse(X):
+    if is_sparse(X):
         values: Any = X
         if single and values.ndim == 1:
             values = values.reshape((1, -1))

@@ -10,7 +10,6 @@ from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from aioli.streams.files.table import SparseTable
 
@@ -41,6 +40,8 @@ class SparseEncoder:
 
     def encode(self, table: SparseTable) -> Any:
         """The rows as a CSR array of as many columns as have been needed so far."""
+        from scipy import sparse  # loaded where it is needed: a tenth of a second
+
         columns = self._named(table)[table.features] if table.names else self._numbered(table)
         if (beyond := columns >= self.cap).any():
             self.shared += int(beyond.sum())
