@@ -134,7 +134,10 @@ def as_label(y: object) -> float:
 def as_labels(y: object, count: int) -> Vector:
     """One label a row, 0.0 or 1.0."""
     values = _as_column("labels", y, count)
-    labels: Vector = (values == 1).astype(np.float64)
+    labels: Vector = np.empty(count)
+    if values.dtype == np.float64 and zeros_and_ones(np.require(values, requirements=["C", "W"]), labels):
+        return labels
+    labels = (values == 1).astype(np.float64)
     zero, minus = values == 0, values == -1
     wrong = ~(labels.astype(bool) | zero | minus)
     if wrong.any():
@@ -146,6 +149,16 @@ def as_labels(y: object, count: int) -> Vector:
         t = int(np.argmax(minus if values[np.argmax(zero | minus)] == 0 else zero))
         raise ValueError(f"row {t}: labels 0 and -1 in one stream; one of them must be the other (nothing was learned)")
     return labels
+
+
+@compiled("b1(f8[::1],f8[::1])")
+def zeros_and_ones(values: Vector, labels: Vector) -> bool:
+    """Copy the labels; whether each is 0 or 1, as most are. O(1) a row."""
+    plain = True
+    for t in range(values.size):
+        labels[t] = values[t]
+        plain &= (values[t] == 0.0) | (values[t] == 1.0)
+    return plain
 
 
 def as_weights(weights: object, rows: Measured, widest: float, heaviest: float = math.inf) -> Vector:
