@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,10 @@ def find_regret(options: Any, playing: Playing) -> None:
 
         width = len(stream.features)
         if playing.rows * width <= AFFORDABLE:
-            again = stream.again() if isinstance(stream, SyntheticStream) else iter(options.stream())
-            playing.history = with_regret(playing.history, again, playing.learner, width)
+            again = stream if isinstance(stream, SyntheticStream) else options.stream()
+            with closing(again):
+                batches = again.again() if isinstance(again, SyntheticStream) else iter(again)
+                playing.history = with_regret(playing.history, batches, playing.learner, width)
 
 
 def _comes_again(source: str) -> bool:

@@ -34,7 +34,7 @@ class SyntheticStream:
         self.labels = Labels("1") if state is None else Labels.restored(state["labels"])
         self._played = 0 if state is None else int(state["position"])
         self.hostile = source == SCHEME + ADVERSARY
-        self._answers: list[float] = [] if state is None else state["answers"][: self._played]
+        self._answers: list[float] = [] if state is None else list(state["answers"])
         if rows < 1:
             raise ValueError(f"{rows} rows were asked for; ask for at least one")
 
@@ -68,8 +68,9 @@ class SyntheticStream:
         """The rows as they are. The adversary asks the learner, which has learned all rows before."""
         X, y = table
         if y is None:
-            y = np.array([float(self.learner.predict(X[0]) < 0.5)])
-            self._answers.append(float(y[0]))
+            if self._played == len(self._answers):  # or the learner has learned this row since it was asked
+                self._answers.append(float(self.learner.predict(X[0]) < 0.5))
+            y = np.array([self._answers[self._played]])
         self._played += len(y)
         return Batch(
             X, self.labels.encode(y, lambda t: f"{self.name}, row {self._played - len(y) + t + 1}"), None, None
@@ -79,7 +80,7 @@ class SyntheticStream:
         """There is no file to let go."""
 
     def state(self) -> dict[str, Any]:
-        """All that is needed to go on. Of the answers, those up to the position count, however many have come since."""
+        """All that is needed to go on. There may be more answers by the time that it is kept."""
         return {"position": self._played, "labels": self.labels.state(), "answers": self._answers}
 
 
