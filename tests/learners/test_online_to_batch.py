@@ -35,7 +35,7 @@ def standard_error(values: Any) -> float:
 
 
 def test_rounds_are_kept_in_full_until_there_are_too_many() -> None:
-    model = OnlineToBatch(AIOLI(), states=5)
+    model = OnlineToBatch(AIOLI(), states=5, share=1.0)
     X, y = stream(n=5)
     model.learn_many(X, y)
     assert model.kept_rounds_ == [1, 2, 3, 4, 5]
@@ -45,7 +45,7 @@ def test_rounds_are_kept_in_full_until_there_are_too_many() -> None:
 @pytest.mark.parametrize("m", [1, 2, 7])
 def test_the_prediction_is_the_average_of_the_learner_as_it_was_before_the_kept_rounds(name: str, m: int) -> None:
     X, y = stream()
-    model = OnlineToBatch(LEARNERS[name](), states=m, seed=3)
+    model = OnlineToBatch(LEARNERS[name](), states=m, seed=3, share=1.0)
     announced = model.learn_many(X, y)
     learner, said, before = LEARNERS[name](), [], []
     for t, (x, label) in enumerate(zip(X, y, strict=True), 1):
@@ -99,7 +99,7 @@ def test_the_seed_decides_and_nothing_else() -> None:
 
 def test_a_share_averages_the_states_of_the_last_rounds() -> None:
     X, y = stream()
-    whole, half = OnlineToBatch(AIOLI(), states=9), OnlineToBatch(AIOLI(), states=9, share=0.5)
+    whole, half = OnlineToBatch(AIOLI(), states=9, share=1.0), OnlineToBatch(AIOLI(), states=9)
     for model in (whole, half):
         model.learn_many(X, y)
     assert half.kept_rounds_ == [t for t in whole.kept_rounds_ if t > len(X) / 2]
@@ -134,7 +134,7 @@ def test_weights_and_sparse_rows_reach_the_learner() -> None:
 @pytest.mark.parametrize("make", [AIOLI, Auto])
 def test_the_bound_is_the_certificate_over_the_rows(make: Callable[[], Any]) -> None:
     X, y = stream()
-    model, learner = OnlineToBatch(make(), states=2), make()
+    model, learner = OnlineToBatch(make(), states=2, share=1.0), make()
     model.learn_many(X, y)
     learner.learn_many(X, y)
     for tight in (False, True):
@@ -178,9 +178,9 @@ def test_a_copied_or_pickled_model_goes_on_equal_and_alone(name: str) -> None:
 def test_it_tells_what_it_is() -> None:
     X, y = stream()
     model = OnlineToBatch(OGD(), states=3, seed=7)
-    assert repr(model) == f"OnlineToBatch({OGD()!r}, states=3, seed=7)"
+    assert repr(model) == f"OnlineToBatch({OGD()!r}, states=3, seed=7, share=0.5)"
     model.learn_many(X, y)
-    assert repr(model).endswith("seed=7)  # 150 rows, 3 states averaged")
+    assert repr(model).endswith("share=0.5)  # 150 rows, 2 states averaged")
 
 
 # ---- what is refused
@@ -189,7 +189,7 @@ def test_it_tells_what_it_is() -> None:
 @pytest.mark.parametrize("at", [0, 1, 100])
 def test_what_is_refused_leaves_no_trace_and_names_its_row(at: int) -> None:
     X, y = stream()
-    model = OnlineToBatch(AIOLI(), states=4)
+    model = OnlineToBatch(AIOLI(), states=4, share=1.0)
     if at:
         model.learn_many(X[:at], y[:at])
     before = pickle.dumps(model)

@@ -48,10 +48,11 @@ class OnlineToBatch:
     seed
         Of the choice of rounds.
     share
-        Average only the states, of those kept, of the last part of the rounds: ½ is the last half (and the latest state
-        kept, where none is of that part). 1 is the corollary. Below 1 early states spoil nothing, but the bound,
-        divided by this share, is proven only where no prediction function whatever beats the best θ of the ball: the
-        regret of the rounds left out, which might be negative, is then at least 0 on average.
+        Average only the states, of those kept, of the last part of the rounds (and the latest kept, where none is of
+        that part). 1 is the corollary. Below 1 early states spoil nothing, which on held-out rows is worth more than
+        the average itself (docs/batch.md); but the bound, divided by this share, is proven only where no prediction
+        function whatever beats the best θ of the ball: the regret of the rounds left out, which might be negative, is
+        then at least 0 on average. None is 1 for one state, which is the paper's, and ½ for several.
 
     Attributes
     ----------
@@ -72,7 +73,7 @@ class OnlineToBatch:
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(2000, 3))
     >>> y = X @ [1.0, -2.0, 0.5] + rng.logistic(size=2000) > 0
-    >>> model = OnlineToBatch(AIOLI(), states=4)
+    >>> model = OnlineToBatch(AIOLI(), states=4, share=1.0)
     >>> announced = model.learn_many(X[:1000], y[:1000])
     >>> p = model.predict_many(X[1000:])
     >>> print(f"{-np.log(np.where(y[1000:], p, 1 - p)).mean():.3f} nats a row, of rows never seen")
@@ -87,11 +88,13 @@ class OnlineToBatch:
     Helmbold, Warmuth. On weak learning. Journal of Computer and System Sciences 50, 1995.
     """
 
-    def __init__(self, learner: Learner | None = None, states: int = 16, seed: int = 0, share: float = 1.0) -> None:
+    def __init__(
+        self, learner: Learner | None = None, states: int = 16, seed: int = 0, share: float | None = None
+    ) -> None:
         self.learner = fresh_copy(learner)
         self.states = _whole("states", states, least=1)
         self.seed = _whole("seed", seed, least=0)
-        self.share = _part("share", share)
+        self.share = (1.0 if self.states == 1 else 0.5) if share is None else _part("share", share)
         self.rounds = 0
         self.learner_ = copy.deepcopy(self.learner)
         self._reservoir = Reservoir(self.states, self.seed)
@@ -236,9 +239,8 @@ class OnlineToBatch:
         return model
 
     def __repr__(self) -> str:
-        last = f", share={self.share!r}" if self.share != 1.0 else ""
         told = f"  # {self.rounds} rows, {len(self._slots())} states averaged" if self.rounds else ""
-        return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}{last}){told}"
+        return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}, share={self.share:g}){told}"
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # a copy that shared the learner would learn with the original

@@ -119,7 +119,7 @@ def measure(run: Draw) -> list[Excess]:
     found = []
     for name, curvature, c in LEARNERS:
         learner = AIOLI(law.radius, None, c, curvature, intercept=False)
-        one, many = (OnlineToBatch(learner, states=m, seed=run.seed) for m in (1, STATES))
+        one, many = (OnlineToBatch(learner, states=m, seed=run.seed, share=1.0) for m in (1, STATES))
         for model in (one, many):
             model.learn_many(X, y)
         tight, width = curvature == "tight", X.shape[1]
