@@ -49,7 +49,6 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         print(f"\nweights: what {unit_of(learner)} adds to the log-odds, ± one standard deviation")
         width = max(len(e.name) for e in weights[:SHOWN])
         for e in weights[:SHOWN]:
-            sure = "" if e.uncertainty is None else f" ± {e.uncertainty:.3g}"
-            print(f"  {e.name:<{width}}  {e.weight:+.4g}{sure}")
+            print(f"  {e.name:<{width}}  {e.weight:+.4g} ± {e.uncertainty:.3g}")
         if len(weights) > SHOWN:
             print(f"  … and {len(weights) - SHOWN:,} smaller ones (--json has them all)")

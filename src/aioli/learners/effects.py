@@ -1,6 +1,5 @@
 """What each column does to the log-odds, as far as a learner can say it in one number a column."""
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -23,7 +22,7 @@ class Effect:
 
     name: str
     weight: float
-    uncertainty: float | None
+    uncertainty: float
 
 
 def effects(learner: Any) -> list[Effect]:
@@ -41,10 +40,6 @@ def effects(learner: Any) -> list[Effect]:
         state, width = linear
         w, deviation = _moments(state)
         return _sorted([INTERCEPT, *_names(learner, width)], w, deviation)
-    if hasattr(learner, "coefficients_") and learner.n_features_ is not None:
-        w = np.asarray(learner.coefficients_, dtype=np.float64)
-        names = _names(learner, learner.n_features_)
-        return _sorted([INTERCEPT, *names] if w.size > len(names) else names, w, None)
     return []
 
 
@@ -74,7 +69,6 @@ def _names(learner: Any, width: int) -> list[str]:
     return list(given) if given else [f"column {i + 1}" for i in range(width)]
 
 
-def _sorted(names: list[str], w: Vector, deviation: Vector | None) -> list[Effect]:
-    known = [None] * len(w) if deviation is None else deviation.tolist()
-    told = [Effect(name, weight, sure) for name, weight, sure in zip(names, w.tolist(), known, strict=True)]
-    return sorted(told, key=lambda effect: -abs(effect.weight) if math.isfinite(effect.weight) else 0.0)
+def _sorted(names: list[str], w: Vector, deviation: Vector) -> list[Effect]:
+    told = [Effect(*one) for one in zip(names, w.tolist(), deviation.tolist(), strict=True)]
+    return sorted(told, key=lambda effect: -abs(effect.weight))
