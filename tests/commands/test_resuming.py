@@ -36,18 +36,19 @@ def stopped(folder: Path, source: Path, *more: str) -> list[str]:
     return arguments
 
 
+@pytest.mark.parametrize("scaled", [[], ["--scale"]])
 def test_an_interrupted_run_goes_on_in_the_middle_of_a_table(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    scaled: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The rows in hand are learned first, so what is kept is whole; all rows are in one table here."""
     source, page = write_visits(tmp_path / "visits.csv", ROWS), tmp_path / "page.html"
-    arguments = stopped(tmp_path, source, "--report", str(page))
+    arguments = stopped(tmp_path, source, "--report", str(page), *scaled)
     told = capsys.readouterr().err
     assert told.startswith("aioli: interrupted (")
     assert "go on from them" in told
     assert main([*arguments, "--json", "--resume"]) == 0
     resumed = json.loads(capsys.readouterr().out)
-    assert main(["run", str(source), "--label", "bought", "--learner", "AIOLI", "--json"]) == 0
+    assert main(["run", str(source), "--label", "bought", "--learner", "AIOLI", "--json", *scaled]) == 0
     undisturbed = json.loads(capsys.readouterr().out)
     assert {name: resumed[name] for name in SAME} == {name: undisturbed[name] for name in SAME}
     assert page.exists()

@@ -70,8 +70,9 @@ class Checkpoints:
 
     @property
     def stream(self) -> dict[str, Any] | None:
-        """Where the stream goes on."""
-        return None if self.found is None else self.found[0]["stream"]
+        """Where the stream goes on; None at its beginning, as when a run was left in the middle of the first table."""
+        state: dict[str, Any] | None = None if self.found is None else self.found[0]["stream"]
+        return None if state is None or state["position"] is None else state
 
     def learner(self) -> Any:
         """The learner, as it was."""

@@ -49,6 +49,7 @@ class Encoder:
         if self.cap < 0:
             raise ValueError(f"the cap on columns is {cap}; it must be at least 0")
         self.kinds = dict(kinds)
+        self.moving = True  # False: rows to come do not move the means, and depend on no row before
         self.features: list[str] = []
         self.shared = 0  # values of rows that had to share a bucket
         self.missing: dict[str, int] = {}
@@ -74,9 +75,10 @@ class Encoder:
         """The rows as numbers. The very matrix that was read, where nothing but numbers has ever come."""
         self._take_up(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
-            for name, total in zip(table.names, sums_of_columns(table.numbers).tolist(), strict=True):
-                before, count = self._sums.get(name, (0.0, 0))
-                self._sums[name] = [before + total, count + len(table)]
+            if self.moving:
+                for name, total in zip(table.names, sums_of_columns(table.numbers).tolist(), strict=True):
+                    before, count = self._sums.get(name, (0.0, 0))
+                    self._sums[name] = [before + total, count + len(table)]
             return table.numbers
         dense: list[tuple[int, Vector]] = []
         ones: list[tuple[Any, Any]] = []  # rows and features that are 1
@@ -112,8 +114,9 @@ class Encoder:
             ones.append((rows, np.full(len(rows), self._place(f"{name} is there"))))
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
-        present = np.where(gone, 0.0, values)
-        sums, counts = total + np.cumsum(present), count + np.cumsum(~gone)
+        moved = values if self.moving else np.full(len(values), np.nan)
+        sums = total + np.cumsum(np.where(np.isnan(moved), 0.0, moved))
+        counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
         if not gone.any():
             return values

@@ -130,6 +130,7 @@ class FileStream:
         if all(kind == SKIPPED for kind in seen.values()):
             raise ValueError(f"{self.name}: has no column but the label; there is nothing to learn from")
         self.encoder = Encoder(seen, self.reading.cap) if state is None else Encoder.restored(state["encoder"])
+        self.encoder.moving = state is None or state["position"] is not None
         self.sparse = self.encoder.sparse
 
     @property
