@@ -1,7 +1,6 @@
 """`python -m aioli` is the command."""
 
-import sys
+from aioli.cli import console
 
-from aioli.cli import main
-
-sys.exit(main())
+if __name__ == "__main__":
+    console()
