@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from command_files import write_visits
 
-ROWS = 4_000
+ROWS = 3_000
 # Where to kill: before or after the n-th call of a function that a checkpoint, or the end of a run, comes through.
 STAGES = [
     ("aioli.state.files", "save_file", 3, False),  # the learner has not been written, nor the run
