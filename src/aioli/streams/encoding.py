@@ -16,7 +16,7 @@ from typing import Any, Self
 
 import numpy as np
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
 
 __all__ = ["Encoder"]
@@ -76,7 +76,7 @@ class Encoder:
         self._take_up(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
-                for name, total in zip(table.names, sums_of_columns(table.numbers).tolist(), strict=True):
+                for name, total in zip(table.names, table.sums.tolist(), strict=True):
                     before, count = self._sums.get(name, (0.0, 0))
                     self._sums[name] = [before + total, count + len(table)]
             return table.numbers
@@ -235,13 +235,3 @@ def _hash(feature: str) -> int:
 def _of_date(name: str) -> tuple[str, str, str]:
     """A date is its day counted from 1970, the day of its week from Monday, and the hour of its day."""
     return name, f"{name}, weekday", f"{name}, hour"
-
-
-@compiled("f8[::1](f8[:,::1])")
-def sums_of_columns(X: Matrix) -> Vector:
-    """The sum of each column, row after row: NumPy takes five times as long where rows are short. O(d) a row."""
-    sums = np.zeros(X.shape[1])
-    for t in range(len(X)):
-        for j in range(X.shape[1]):
-            sums[j] += X[t, j]
-    return sums

@@ -80,6 +80,8 @@ class Delimited:
             if position is not None:
                 self._window.go_to(position["byte"], position["line"])
             while len(table := self._read(kinds, label, rows)):
+                if table.complete:
+                    _ = table.sums
                 yield table
 
     def _first_row(self) -> str:

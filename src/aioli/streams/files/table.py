@@ -2,11 +2,13 @@
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Protocol
 
+import numpy as np
 from numpy.typing import NDArray
 
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, compiled
 
 __all__ = [
     "CATEGORY",
@@ -61,8 +63,23 @@ class Table:
     days: dict[str, Vector] = field(default_factory=dict)
     new: dict[str, str] = field(default_factory=dict)
 
+    @cached_property
+    def sums(self) -> Vector:
+        """The sum of each column of numbers: known to the one who asks first, who may be reading ahead."""
+        return sums_of_columns(np.ascontiguousarray(self.numbers))
+
     def __len__(self) -> int:
         return len(self.numbers)
+
+
+@compiled("f8[::1](f8[:,::1])")
+def sums_of_columns(X: Matrix) -> Vector:
+    """The sum of each column, row after row: NumPy takes five times as long where rows are short. O(d) a row."""
+    sums = np.zeros(X.shape[1])
+    for t in range(len(X)):
+        for j in range(X.shape[1]):
+            sums[j] += X[t, j]
+    return sums
 
 
 @dataclass(frozen=True)
