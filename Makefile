@@ -20,6 +20,7 @@ check: .venv/.dev
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks.speed
+	$(BIN)/python -m benchmarks.command
 
 # STREAMS=folder of CSV or svmlight files; without it, the streams that scikit-learn and River ship
 quality: .venv/.bench

@@ -165,7 +165,7 @@ def _add_reading(command: Any) -> None:
     reading.add_argument(
         "--positive", metavar="VALUE", help="which label is the positive class (default: 1, true, yes, …)"
     )
-    for kind in ("number", "category", "date", "skip"):
+    for kind in ("number", "category", "date", "text", "skip"):
         text = "leave out these columns" if kind == "skip" else f"read these columns as {kind}s".replace("ys", "ies")
         reading.add_argument(f"--{kind}", action="append", default=[], metavar="COLUMN", help=text)
     reading.add_argument("--columns", type=int, metavar="N", help="of their own for categories (default: 256)")
@@ -186,6 +186,7 @@ def _reading(given: argparse.Namespace) -> Any:
         number=tuple(given.number),
         category=tuple(given.category),
         date=tuple(given.date),
+        text=tuple(given.text),
         skip=tuple(given.skip),
         cap=given.columns,
         scale=given.scale,
