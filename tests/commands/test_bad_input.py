@@ -12,6 +12,7 @@ from command_files import HEADER, visits, write_visits
 
 from aioli.cli import main
 from aioli.commands import summary
+from aioli.commands.models import save_model
 from aioli.state import files
 
 GOOD = 1500  # rows before the bad one: more than the thousand by which columns are told apart
@@ -194,3 +195,34 @@ def test_a_full_disk_is_told_by_the_name_of_the_file_and_old_files_stay(
         ["visits.csv", *(target.name for target in targets)]
     )
     assert page.read_text() == OLD
+
+
+def test_a_folder_that_cannot_be_written_is_refused_before_a_row_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_visits(tmp_path / "visits.csv", 20)
+    monkeypatch.setattr(os, "access", lambda *_: False)  # as root, everything can be written
+    for asked in ("--save", "--report"):
+        assert run(source, "--label", "bought", asked, tmp_path / "out") == 1
+        sentence(capsys, f"{tmp_path / 'out'}: nothing can be written in the folder {tmp_path}; give another path")
+
+
+def test_a_folder_that_vanishes_is_told_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source, folder = write_visits(tmp_path / "visits.csv", 60), tmp_path / "soon gone"
+    folder.mkdir()
+
+    def save_too_late(*given: Any) -> None:
+        folder.rmdir()
+        save_model(*given)
+
+    monkeypatch.setattr(summary, "save_model", save_too_late)
+    assert run(source, "--label", "bought", "--save", folder / "model", "--checkpoint", tmp_path / "kept") == 1
+    sentence(capsys, f"{folder / 'model'}: no such file", "60 rows were learned; go on from them", "could not be saved")
+    folder.mkdir()
+    monkeypatch.undo()
+    assert (
+        run(source, "--label", "bought", "--save", folder / "model", "--checkpoint", tmp_path / "kept", "--resume") == 0
+    )
+    assert [path.name for path in folder.iterdir()] == ["model"]

@@ -1,0 +1,96 @@
+"""Predictions as files: every row, its probability to the last bit, and its label, whatever the labels are called."""
+
+import csv
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from aioli.commands.predictions import Spool, write_predictions
+from aioli.commands.writing import replacing
+from aioli.numerics.compiling import Vector
+
+NAMES = [("no", "yes"), ('a "b", c', "line\nbreak"), ("größe", "大"), ("x" * 10_000, "0")]
+P: Vector = np.array([0.1, 1.0 / 3.0, 5e-324, 1.0 - 2.0**-53, 0.5])
+Y: Vector = np.array([0.0, 1.0, 0.0, 1.0, 0.0])
+
+
+def read(path: Path) -> tuple[list[int], list[float], list[str | None]]:
+    rows: list[dict[str, Any]]
+    if path.suffix == ".csv":
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = [{**row, "label": row["label"] or None} for row in csv.DictReader(file)]
+    elif path.suffix == ".jsonl":
+        rows = [json.loads(line) for line in path.read_text("utf-8").split("\n")[:-1]]
+    else:
+        rows = importlib.import_module("pyarrow.parquet").read_table(path).to_pylist()
+    told = [(int(row["row"]), float(row["probability"]), row["label"]) for row in rows]
+    return [row[0] for row in told], [row[1] for row in told], [row[2] for row in told]
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+@pytest.mark.parametrize("names", NAMES)
+def test_what_is_read_is_what_was_announced(
+    names: tuple[str, str], ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("aioli.commands.predictions.AT_ONCE", 3)  # so that pieces meet
+    out = tmp_path / f"out{ending}"
+    with Spool.beside(str(out)) as spool:
+        spool.add(P, Y)
+        spool.add(P[:2], None)
+        write_predictions(str(out), spool, names)
+        assert [path.name for path in tmp_path.iterdir()] == [out.name]
+    rows, p, labels = read(out)
+    assert rows == [1, 2, 3, 4, 5, 6, 7]
+    assert p == [*P, *P[:2]]
+    assert labels == [*(names[int(y)] for y in Y), None, None]
+
+
+def test_a_spool_goes_on_behind_the_rows_that_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "spool"
+    with Spool(path) as spool:
+        spool.add(P, Y)
+        spool.sync()
+    with Spool(path, rows=2) as spool:
+        spool.add(P[4:], Y[4:])
+        ((first, entries),) = list(spool)
+        assert first == 0
+        assert entries["probability"].tolist() == [P[0], P[1], P[4]]
+    with pytest.raises(ValueError, match="missing or cut short"):
+        Spool(path, rows=4)
+
+
+def write_half(target: Path, owner: str | None) -> None:
+    with replacing(target, owner) as temporary:
+        temporary.write_text("half")
+        raise OSError(28, "No space left on device")
+
+
+@pytest.mark.parametrize("owner", [None, "kept"])
+def test_a_file_is_replaced_whole_or_not_at_all(owner: str | None, tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    target.write_text("old")
+    with pytest.raises(OSError, match="No space left") as told:
+        write_half(target, owner)
+    assert told.value.filename == str(target)
+    assert target.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [target]
+    with replacing(target, owner) as temporary:
+        temporary.write_text("new")
+        assert target.read_text() == "old"
+    assert target.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_what_a_killed_owner_left_is_taken_up(tmp_path: Path) -> None:
+    target = tmp_path / "out.csv"
+    with replacing(target, "kept") as temporary:
+        temporary.write_text("whole")
+    temporary.write_text("left by one who was killed")
+    with replacing(target, "kept") as again:
+        assert again == temporary
+        again.write_text("new")
+    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
