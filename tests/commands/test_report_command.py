@@ -49,6 +49,8 @@ def test_the_page_has_every_chart_and_regret_stays_below_the_certificate(
         assert word in html
 
     (record,) = records
+    assert any("no probability at all" in note for note in record.notes) == (told["clipped"] > 0)
+    assert (told["clipped"] > 0) == (learner == "AIOLI" and not scale)  # days since 1970 are far from 1
     measured = [point for point in record.history if point.regret is not None]
     assert len(measured) > 20
     assert all(point.regret <= point.certificate for point in measured)

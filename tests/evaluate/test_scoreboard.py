@@ -92,6 +92,7 @@ def test_a_certainty_that_was_wrong_is_not_infinite() -> None:
     board = board_of(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
     assert_allclose(2.0 * board.log_loss, 1074 * math.log(2.0) + 53 * math.log(2.0), rtol=SUM)
     assert board.accuracy == 0.0
+    assert board.clipped == 2
 
 
 def test_nothing_is_said_of_no_rows() -> None:

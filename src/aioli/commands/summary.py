@@ -83,6 +83,7 @@ def summarised(playing: Playing, names: tuple[str, str], seconds: float, pace: f
     return {
         "rows": playing.rows,
         "log_loss": board.log_loss,
+        "clipped": board.clipped,
         "base_rate": board.base_rate,
         "brier": board.brier,
         "accuracy": board.accuracy,
@@ -127,6 +128,11 @@ def write_report(
     if summary["regret"] is None:
         notes.append(
             "The regret in hindsight was not computed: the stream is too long, too wide, or cannot be read twice."
+        )
+    if summary["clipped"]:
+        notes.append(
+            f"{summary['clipped']:,} rows gave their label no probability at all; their loss is counted as that of the "
+            "next float64, so that the log loss is a lower bound. Columns on one scale help (--scale)."
         )
     if summary["shared"]:
         notes.append(f"{summary['shared']:,} values of rare categories share hashed buckets.")

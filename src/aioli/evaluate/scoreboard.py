@@ -30,8 +30,8 @@ CURVE = 200  # points of a curve over thresholds
 class Scoreboard:
     """Log loss, Brier, accuracy, AUC and calibration of announced probabilities, and the base rate's log loss.
 
-    The sums are those of `evaluate.scores`, whose classes also say what each score is; it merges and resumes as they
-    do. Here the probabilities come from a learner, and are trusted.
+    The sums are those of `evaluate.scores`, whose classes also say what each score is; it resumes as they do, and
+    does not merge. Here the probabilities come from a learner, and are trusted.
 
     >>> board = Scoreboard()
     >>> board.update(np.array([0.9, 0.2, 0.6]), np.array([1.0, 0.0, 0.0]))
@@ -63,6 +63,11 @@ class Scoreboard:
         """Mean log loss, in nats a row."""
         sums = {"rows": self.totals[ROWS], "nats": self.totals[NATS], "clipped": self.totals[CLIPPED]}
         return LogLoss().restore(sums).value
+
+    @property
+    def clipped(self) -> int:
+        """How many rows gave their label no probability at all; `log_loss` is then a lower bound."""
+        return int(self.totals[CLIPPED])
 
     @property
     def base_rate(self) -> float:
