@@ -164,6 +164,16 @@ def test_what_cannot_be_done_is_refused_before_a_row_is_read(
     assert {path.name for path in tmp_path.rglob("*")} <= {"visits.csv", "kept"}
 
 
+@pytest.mark.parametrize("learner", ["AIOLI", "Auto", "OGD"])
+def test_a_row_that_the_learner_refuses_is_named_by_its_line(
+    learner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = spoiled(tmp_path, "1e308,2,light 0,2020-01-01,yes")
+    assert main(["run", str(source), "--label", "bought", "--json", "--learner", learner, "--skip", "day"]) == 1
+    told = sentence(capsys, f"{source}, {BAD_LINE}: column ", "1e+308", "rows were learned")
+    assert "nothing was learned" not in told
+
+
 def no_space(*_: object, **__: object) -> Any:
     raise OSError(28, "No space left on device")
 

@@ -1,6 +1,7 @@
 """The game over a whole stream: reading ahead, predicting, learning, scoring, in memory that does not grow."""
 
 import queue
+import re
 import threading
 import time
 from bisect import bisect_right
@@ -15,6 +16,7 @@ from aioli.commands.predictions import Spool
 from aioli.evaluate.scoreboard import Scoreboard
 from aioli.numerics.compiling import Vector
 from aioli.report.record import Point
+from aioli.streams.files.table import Where
 
 __all__ = ["READER", "Playing"]
 
@@ -97,19 +99,20 @@ class Playing:
             due = LOOKS[bisect_right(LOOKS, self.rows)]
             part = slice(start, min(len(batch.y), start + due - self.rows))
             with self._patience.busy():
-                self._play_rows(batch.X[part], batch.y[part], None if batch.weights is None else batch.weights[part])
+                weights = None if batch.weights is None else batch.weights[part]
+                self._play_rows(batch.X[part], batch.y[part], weights, batch.where)
                 if self.rows == due:
                     self._look()
                 self.whole = True
             start = part.stop
 
-    def _play_rows(self, X: Any, y: Vector, weights: Vector | None) -> None:
+    def _play_rows(self, X: Any, y: Vector, weights: Vector | None, where: Where | None) -> None:
         self.whole, self.torn = False, True
         try:
             p = _learn(self.learner, X, y, weights)
-        except ValueError:
+        except ValueError as error:
             self.whole, self.torn = True, False  # a refused call leaves the learner as it was
-            raise
+            raise ValueError(_placed(str(error), where, self.within)) from error
         self.torn = False
         if self.spool is not None:
             self.spool.add(p, y)
@@ -152,6 +155,14 @@ def _from(batch: Any, row: int) -> Any:
         return batch
     weights = None if batch.weights is None else batch.weights[row:]
     return replace(batch, X=batch.X[row:], y=batch.y[row:], weights=weights)
+
+
+def _placed(refusal: str, where: Where | None, first: int) -> str:
+    """A learner's refusal of one of the rows that it was given, with the row's place in the file."""
+    row = re.match(r"row (\d+): ", refusal)
+    if row is None or where is None:
+        return refusal
+    return f"{where(first + int(row[1]))}: {refusal[row.end() :]}".replace(" (nothing was learned)", "")
 
 
 def _learn(learner: Any, X: Any, y: Vector, weights: Vector | None) -> Vector:
