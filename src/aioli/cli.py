@@ -20,7 +20,12 @@ READER = "aioli-reader"  # the thread of `commands.playing` that reads ahead
 
 
 def console() -> NoReturn:
-    """The command as a process, which ends at once: to take Numba down in order takes a tenth of a second."""
+    """The command as a process, which begins and ends in haste.
+
+    What is loaded at the start is no garbage, and there is much to look through; it is looked through once the game
+    begins (`commands.run`). To take Numba down in order at the end takes a tenth of a second.
+    """
+    gc.disable()
     status = main()
     for out in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
@@ -205,11 +210,9 @@ def _start_lightly() -> None:
     if asked not in sys.modules and asking not in sys.modules:
         modules: dict[str, Any] = sys.modules
         modules[asked] = None  # to import it fails
-        gc.disable()  # there is no garbage yet, but much to look through
         try:
             importlib.import_module(asking)
         finally:
-            gc.enable()
             del modules[asked]
 
 

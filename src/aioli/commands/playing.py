@@ -5,6 +5,7 @@ import re
 import threading
 import time
 from bisect import bisect_right
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
@@ -21,7 +22,7 @@ from aioli.streams.files.table import Where
 __all__ = ["READER", "Playing"]
 
 READER = "aioli-reader"  # the name of the thread
-AHEAD = 2  # tables that wait to be played
+AHEAD = 2  # tables that wait to be played, or to be counted
 LONGEST_WAIT = 1.0  # seconds, for the reader to notice that it is no longer needed
 # Where the run is looked at: four times for every doubling of the rows, which is enough for a curve.
 LOOKS = sorted({round(2.0 ** (k / 4)) for k in range(4 * 60)})
@@ -55,7 +56,7 @@ class Playing:
         self._encoded = True
         self._patience = Patience()
         self._counter = ThreadPoolExecutor(max_workers=1)
-        self._counting: Future[None] | None = None
+        self._counting: deque[Future[None]] = deque()
 
     def tables(self) -> Iterator[int]:
         """Play table after table; yields the rows so far."""
@@ -78,9 +79,8 @@ class Playing:
 
     def settle(self) -> None:
         """Wait until every row has been counted."""
-        if self._counting is not None:
-            self._counting.result()
-            self._counting = None
+        while self._counting:
+            self._counting.popleft().result()
 
     def close(self) -> None:
         """Stop counting."""
@@ -127,8 +127,9 @@ class Playing:
         self.before, self.within = self.stream.state(), 0
 
     def _count(self, p: Vector, y: Vector) -> None:
-        self.settle()
-        self._counting = self._counter.submit(self.board.update, p, y)
+        if len(self._counting) > AHEAD:
+            self._counting.popleft().result()
+        self._counting.append(self._counter.submit(self.board.update, p, y))
 
     def _look(self) -> None:
         self.settle()

@@ -1,5 +1,6 @@
 """`aioli run`: predict, score, learn, row by row; a table or a moving line on the way, and a summary at the end."""
 
+import gc
 import json
 import sys
 import time
@@ -106,6 +107,9 @@ def _run(options: Options, kept: Checkpoints | None) -> None:
 
 
 def _play(options: Options, playing: Playing, kept: Checkpoints | None) -> None:
+    if not gc.isenabled():  # all that was loaded stays: never look through it again
+        gc.freeze()
+        gc.enable()
     display = Display(None if options.as_json else sys.stdout)
     display.start(playing)
     begun = playing.rows

@@ -9,7 +9,7 @@ import numpy as np
 
 from aioli.streams.files import cells
 from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, kind_of
-from aioli.streams.files.regular import ends_of_cells, read_regular_rows
+from aioli.streams.files.regular import ends_of_cells, read_regular_rows, room_for_ends
 from aioli.streams.files.sources import Source
 from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Texts
 from aioli.streams.files.window import Places, Window
@@ -54,6 +54,7 @@ class Delimited:
             self._window.go_on(self._window.start + len(first.encode()))
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(found)]
         self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
+        self._rows, self._room = 0, room_for_ends(1, 0)
         sample = min(SAMPLE, max(SAMPLE // 10, SAMPLED_CELLS // len(names)))
         self._window.hold(sample + 1, LONGEST_SAMPLE)
         texts = self._read(dict.fromkeys(self._names, TEXT), None, sample, keep=True).texts
@@ -130,7 +131,7 @@ class Delimited:
         arrays = (codes, places, values, labels, spans, starts, odd, outcome)
         while True:
             outcome[:] = 0
-            count = self._read_rows(rows, len(codes), arrays)
+            count, regular = self._read_rows(rows, len(codes), arrays)
             if count or outcome[1] == cells.RAGGED or not window.fill():
                 break
         if not count and outcome[0] < window.stop:
@@ -143,16 +144,20 @@ class Delimited:
         days = {name: days_since_1970(written.pop(name), name, where) for name in dates}
         heard: Any = None if label is None else written.pop(label) if label in written else labels[:count]
         if not keep:
-            window.go_on(int(outcome[0]))
+            window.go_on(int(outcome[0]), count if regular else None)
         complete = not outcome[3] and not outcome[4]
         return Table(numbers, values[:count], written, heard, where, window.after(), complete, days)
 
-    def _read_rows(self, rows: int, columns: int, arrays: tuple[Any, ...]) -> int:
-        """The next whole rows of the window into the arrays: the quick way, where all of them are alike."""
+    def _read_rows(self, rows: int, columns: int, arrays: tuple[Any, ...]) -> tuple[int, bool]:
+        """The next whole rows of the window into the arrays; and whether all are alike, which is quick."""
         window = self._window
         part = (window.bytes, window.start, window.stop, ord(self.delimiter))
-        ends = None if window.quoted or columns < 2 else ends_of_cells(*part, columns, rows)
-        return cells.read_rows(*part, *arrays) if ends is None else read_regular_rows(*part, ends, *arrays)
+        if rows != self._rows:
+            self._rows, self._room = rows, room_for_ends(columns, rows)
+        ends = None if window.quoted or columns < 2 else ends_of_cells(*part, columns, self._room)
+        if ends is None:
+            return cells.read_rows(*part, *arrays), False
+        return read_regular_rows(*part, ends, *arrays), True
 
     def _refuse(self, outcome: Any, columns: int) -> None:
         place = f"{self.source.name}, line {self._window.line_of(int(outcome[0]))}"

@@ -6,8 +6,6 @@ the compiler turns the arithmetic on eight digits into vector instructions. Cell
 `1e-5`, are read one by one, as `cells` does.
 """
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,10 +13,13 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.streams.files.cells import (
     EIGHT,
     LABEL,
+    MINUS,
     NEWLINE,
     NUMBER,
     ONE,
+    RETURN,
     TEXT,
+    ZERO,
     Bytes,
     Integers,
     Word,
@@ -26,12 +27,14 @@ from aioli.streams.files.cells import (
     read_cell,
 )
 
-__all__ = ["ends_of_cells", "read_regular_rows"]
+__all__ = ["ends_of_cells", "read_regular_rows", "room_for_ends"]
 
 Words = NDArray[np.uint64]
 Places = NDArray[np.int32]
 
 AT_ONCE = np.uint64(64)
+NINE = np.uint64(9)
+TOGETHER = 4096  # cells
 ONES: Word = np.uint64(0x0101010101010101)
 SEVENS: Word = np.uint64(0x7F7F7F7F7F7F7F7F)
 HIGH_BITS: Word = np.uint64(0x8080808080808080)
@@ -40,26 +43,31 @@ NEWLINES: Word = ONES * np.uint64(NEWLINE)
 POINTS: Word = ONES * np.uint64(0x30 ^ 0x2E)  # a point, where digits are counted from 0
 ABOVE_NINE: Word = ONES * np.uint64(0x76)
 BRUIJN: Word = np.uint64(0x03F79D71B4CB0A89)  # multiplied by 2^k, its six highest bits tell k
+GATHER: Word = np.uint64(0x0102040810204080)  # brings the lowest bits of eight bytes together
 PLACE_OF_BIT = np.zeros(64, dtype=np.uint64)
 for _k in range(64):
     PLACE_OF_BIT[((0x03F79D71B4CB0A89 << _k) & 0xFFFFFFFFFFFFFFFF) >> 58] = _k
 TENS = np.array([10.0**k for k in range(8)])
 
 
-def ends_of_cells(text: Bytes, start: int, stop: int, delimiter: int, columns: int, rows: int) -> Places | None:
+def room_for_ends(columns: int, rows: int) -> Places:
+    """What `ends_of_cells` writes to. It is made once: new memory costs more than what is written to it."""
+    return np.empty(rows * columns + int(AT_ONCE), dtype=np.int32)
+
+
+def ends_of_cells(text: Bytes, start: int, stop: int, delimiter: int, columns: int, places: Places) -> Places | None:
     """Where each cell of the next rows ends, a row of places for a row of the file; None if they are not all alike.
 
     After `stop` must come newlines, at least as many bytes as are looked at together.
     """
+    rows = (len(places) - int(AT_ONCE)) // columns
     most = rows * columns
-    places: Places = np.empty(most + int(AT_ONCE), dtype=np.int32)
     count = find_ends(text, start, stop, ONES * np.uint64(delimiter), most, places)
-    whole = min(rows, count // columns) * columns
-    newlines = text[places[:count]] == NEWLINE
-    alike = newlines[columns - 1 : whole : columns].all() and np.count_nonzero(newlines[:whole]) == whole // columns
-    if not whole or not alike or (whole < most and newlines[whole:].any()):  # an empty line is no row
+    whole = min(rows, count // columns)
+    beyond = text[places[whole * columns : min(count, most)]]  # of a row that is not whole, or of an empty line
+    if not whole or NEWLINE in beyond or not are_alike(text, ends := places[: whole * columns].reshape(whole, columns)):
         return None
-    return places[:whole].reshape(-1, columns)
+    return ends
 
 
 @compiled("u8(u8,u8)")
@@ -71,7 +79,7 @@ def bytes_like(word: Word, eight: Word) -> Word:
 
 @compiled("i8(u1[::1],u8,u8,u8,u8,i4[::1])")
 def find_ends(text: Bytes, start: Word, stop: Word, delimiters: Word, most: Word, ends: Places) -> int:
-    """The places of delimiters and newlines, in order, until there are `most`; returns how many. O(bytes)."""
+    """The places of delimiters and newlines, in order, until there are `most` or more; returns how many. O(bytes)."""
     count: Word = np.uint64(0)
     i = start
     while i < stop and count < most:
@@ -79,15 +87,27 @@ def find_ends(text: Bytes, start: Word, stop: Word, delimiters: Word, most: Word
         for k in range(np.uint64(0), EIGHT):
             word = eight_bytes(text, i + k * EIGHT)
             like = bytes_like(word, delimiters) | bytes_like(word, NEWLINES)
-            found |= (((like >> np.uint64(7)) * np.uint64(0x0102040810204080)) >> np.uint64(56)) << (k * EIGHT)
+            found |= (((like >> np.uint64(7)) * GATHER) >> np.uint64(56)) << (k * EIGHT)
         while found:
-            place = i + PLACE_OF_BIT[((found & (~found + ONE)) * BRUIJN) >> np.uint64(58)]
-            if place < stop:
-                ends[count] = place
-                count += ONE
+            ends[count] = i + PLACE_OF_BIT[((found & (~found + ONE)) * BRUIJN) >> np.uint64(58)]
+            count += ONE
             found &= found - ONE
         i += AT_ONCE
+    while count > 0 and ends[count - ONE] >= stop:
+        count -= ONE
     return int(count)
+
+
+@compiled("b1(u1[::1],i4[:,::1])")
+def are_alike(text: Bytes, ends: Places) -> bool:
+    """Whether the last cell of every row, and no other, ends with a newline. O(1) a cell."""
+    last = ends.shape[1] - 1
+    wrong = 0
+    for t in range(len(ends)):
+        for column in range(last):
+            wrong += text[ends[t, column]] == NEWLINE
+        wrong += text[ends[t, last]] != NEWLINE
+    return wrong == 0
 
 
 @compiled("void(u1[::1],u8,i4[::1],u8[::1],u8[::1],u8[::1])")
@@ -101,8 +121,9 @@ def last_eight_bytes(text: Bytes, start: Word, ends: Places, words: Words, lengt
             if end >= EIGHT
             else eight_bytes(text, np.uint64(0)) << ((EIGHT - end) * EIGHT)
         )
-        sign = np.uint64(text[first] == 45)
-        lengths[k] = end - first - sign
+        sign = np.uint64(text[first] == MINUS)
+        length = end - first - sign
+        lengths[k] = length - np.uint64((length == NINE) & (text[first + sign] == ZERO))  # a zero in front says nothing
         signs[k] = sign
         first = end + ONE
 
@@ -133,15 +154,16 @@ def short_numbers(words: Words, lengths: Words, signs: Words, values: Vector) ->
 
 
 @compiled(
-    "void(u1[::1],u8,u8,u1,i4[:,::1],f8[:,::1],i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])"
+    "u8(u1[::1],u8,u8,u1,i4[:,::1],f8[::1],i8,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])"
 )
 def put_cells(
     text: Bytes,
-    start: Word,
+    first: Word,
     stop: Word,
     delimiter: int,
     ends: Places,
-    values: Matrix,
+    values: Vector,
+    row: int,
     kinds: Integers,
     places: Words,
     numbers: Matrix,
@@ -150,24 +172,27 @@ def put_cells(
     starts: Integers,
     odd: Integers,
     outcome: Integers,
-) -> None:
-    """Bring each cell to its place, and read those that were not short and plain. The arrays are `cells.read_rows`'."""
-    strange = 0
-    first = start
-    for row in range(ends.shape[0]):
+) -> Word:
+    """Bring each cell to its place, from a row on, and read those that were not short and plain; returns their end.
+
+    The arrays are those of `cells.read_rows`.
+    """
+    cell = 0
+    for t in range(ends.shape[0]):
         starts[row] = first
         for column in range(ends.shape[1]):
             kind = kinds[column]
-            end = np.uint64(ends[row, column])
+            end = np.uint64(ends[t, column])
             if kind <= LABEL:
-                value = values[row, column]
+                value = values[cell]
                 if value != value:
                     value, _ = read_cell(text, first, stop, delimiter)
-                    if end == first or (end == first + ONE and text[first] == 13):
+                    if end == first or (end == first + ONE and text[first] == RETURN):
                         outcome[4] = 1
                     elif value != value:
+                        strange = outcome[3]
                         odd[strange, 0], odd[strange, 1], odd[strange, 2], odd[strange, 3] = row, column, first, end
-                        strange += 1
+                        outcome[3] += 1
                 if kind == NUMBER:
                     numbers[row, places[column]] = value
                 else:
@@ -175,17 +200,42 @@ def put_cells(
             elif kind == TEXT:
                 spans[row, places[column], 0], spans[row, places[column], 1] = first, end
             first = end + ONE
-    outcome[0], outcome[3] = first, strange
+            cell += 1
+        row += 1
+    return first
 
 
-def read_regular_rows(text: Bytes, start: int, stop: int, delimiter: int, ends: Places, *arrays: Any) -> int:
-    """What `cells.read_rows` does, for the rows whose cells end there, as many as the arrays hold."""
-    rows = min(len(ends), len(arrays[5]))
-    cells = rows * ends.shape[1]
-    words, lengths, signs = (np.empty(cells, dtype=np.uint64) for _ in range(3))
-    values = np.empty((rows, ends.shape[1]))
-    flat = ends[:rows].reshape(-1)
-    last_eight_bytes(text, start, flat, words, lengths, signs)
-    short_numbers(words, lengths, signs, values.reshape(-1))
-    put_cells(text, start, stop, delimiter, ends[:rows], values, *arrays)
-    return rows
+@compiled("i8(u1[::1],u8,u8,u1,i4[:,::1],i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
+def read_regular_rows(
+    text: Bytes,
+    start: Word,
+    stop: Word,
+    delimiter: int,
+    ends: Places,
+    kinds: Integers,
+    places: Words,
+    numbers: Matrix,
+    labels: Vector,
+    spans: Integers,
+    starts: Integers,
+    odd: Integers,
+    outcome: Integers,
+) -> int:
+    """What `cells.read_rows` does, for rows whose cells end there; some at a time, to stay in the cache. O(bytes)."""
+    columns = ends.shape[1]
+    some = max(1, TOGETHER // columns)
+    words, lengths = np.empty(some * columns, np.uint64), np.empty(some * columns, np.uint64)
+    signs, values = np.empty(some * columns, np.uint64), np.empty(some * columns)
+    first = start
+    outcome[3] = 0
+    for row in range(0, ends.shape[0], some):
+        part = ends[row : row + some]
+        cells = part.size
+        last_eight_bytes(text, first, part.reshape(cells), words[:cells], lengths[:cells], signs[:cells])
+        short_numbers(words[:cells], lengths[:cells], signs[:cells], values[:cells])
+        first = put_cells(
+            text, first, stop, delimiter, part, values[:cells], row, kinds, places, numbers, labels, spans, starts, odd,
+            outcome,
+        )  # fmt: skip
+    outcome[0] = first
+    return len(ends)

@@ -82,9 +82,9 @@ class Window:
         """The number of the line in which a byte of the window lies."""
         return self.line + int(np.count_nonzero(self.bytes[self.start : place] == cells.NEWLINE))
 
-    def go_on(self, place: int) -> None:
-        """Parsed up to here."""
-        self.line = self.line_of(place)
+    def go_on(self, place: int, lines: int | None = None) -> None:
+        """Parsed up to here; the lines are counted if it is not known how many they were."""
+        self.line = self.line_of(place) if lines is None else self.line + lines
         self.start = place
 
     def go_to(self, byte: int, line: int) -> None:
