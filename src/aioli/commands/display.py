@@ -90,7 +90,7 @@ class Display:
     def _line(self, playing: Playing) -> str:
         seconds = max(self.seconds, 1e-9)
         pace = (playing.rows - self._first_rows) / seconds
-        part = playing.stream.fraction
+        part = playing.fraction
         bar = ""
         left = ""
         if part is not None and part > 0.0:

@@ -8,6 +8,7 @@ from bisect import bisect_right
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -53,20 +54,25 @@ class Playing:
         self.rows = self.within = 0
         self.whole, self.torn = True, False
         self.before: dict[str, Any] = stream.state()
-        self._encoded = True
+        self.fraction: float | None = None  # of the stream, as far as it is known
+        self._known = self.before  # what the stream knew of its columns at the end of the table in hand
         self._patience = Patience()
         self._counter = ThreadPoolExecutor(max_workers=1)
         self._counting: deque[Future[None]] = deque()
 
     def tables(self) -> Iterator[int]:
         """Play table after table; yields the rows so far."""
-        with self._patience, _Ahead(self.stream.tables()) as ahead:
-            for table in ahead:
+        # The adversary asks the learner before each answer, and cannot be asked ahead.
+        hostile = getattr(self.stream, "hostile", False)
+        with self._patience, nullcontext(self._batches()) if hostile else _Ahead(self._batches()) as ahead:
+            for batch, known, fraction in ahead:
                 with self._patience.busy():
-                    batch = self._encode(table)
+                    grow_to(self.learner, batch.X.shape[1], self.stream.features)
+                    self._known = known
                 self._play(_from(batch, self.within))
                 with self._patience.busy():
                     self._end(batch)
+                    self.fraction = fraction
                 yield self.rows
         if self.rows and (not self.history or self.history[-1].rows < self.rows):
             self._look()
@@ -74,8 +80,7 @@ class Playing:
     @property
     def taught(self) -> dict[str, Any]:
         """What the stream has learned of its columns, as wide as the learner, also when a table was refused."""
-        state: dict[str, Any] = self.stream.state() if self._encoded else self.before
-        return {**state, "label": self.stream.label}
+        return {**self._known, "label": self.stream.label}
 
     def settle(self) -> None:
         """Wait until every row has been counted."""
@@ -86,12 +91,10 @@ class Playing:
         """Stop counting."""
         self._counter.shutdown()
 
-    def _encode(self, table: Any) -> Any:
-        self._encoded = False
-        batch = self.stream.encode(table)
-        self._encoded = True
-        grow_to(self.learner, batch.X.shape[1], self.stream.features)
-        return batch
+    def _batches(self) -> Iterator[tuple[Any, dict[str, Any], float | None]]:
+        """The rows of each table, the stream's state at its end, from which all can go on, and how far that is."""
+        for table in self.stream.tables():
+            yield self.stream.encode(table), self.stream.state(), self.stream.fraction
 
     def _play(self, batch: Any) -> None:
         start = 0
@@ -124,7 +127,7 @@ class Playing:
         """The table in hand has been played."""
         if self.extremes is not None:
             self.extremes.update(batch.X)
-        self.before, self.within = self.stream.state(), 0
+        self.before, self.within = self._known, 0
 
     def _count(self, p: Vector, y: Vector) -> None:
         if len(self._counting) > AHEAD:
@@ -190,10 +193,10 @@ def grow_to(learner: Any, width: int, features: list[str]) -> None:
 
 
 class _Ahead:
-    """Reads tables in a thread of its own, a few ahead of the one that is played."""
+    """Reads batches in a thread of its own, a few ahead of the one that is played."""
 
-    def __init__(self, tables: Any) -> None:
-        self._tables = tables
+    def __init__(self, batches: Any) -> None:
+        self._batches = batches
         self._queue: queue.Queue[Any] = queue.Queue(AHEAD)
         self._stopped = threading.Event()
         self._thread = threading.Thread(target=self._read, name=READER, daemon=True)
@@ -218,10 +221,10 @@ class _Ahead:
 
     def _read(self) -> None:
         try:
-            for table in self._tables:
-                self._queue.put(table)
+            for batch in self._batches:
+                self._queue.put(batch)
                 if self._stopped.is_set():
-                    self._tables.close()
+                    self._batches.close()
                     return
             self._queue.put(None)
         except BaseException as error:
