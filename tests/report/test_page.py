@@ -13,7 +13,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from records import RECORDS, aioli_record, auto_record, largest_record, one_row_record, plain_record
 
@@ -244,6 +244,7 @@ def test_a_link_to_a_page_stays_a_link(tmp_path: Path) -> None:
 
 
 @given(st.floats(-1e299, 1e299), st.floats(-1e299, 1e299), st.booleans())
+@example(4.4662237014799024e21, 2.4844194011020504e-287, True)
 def test_ticks_are_within_their_scale_and_have_room(one: float, other: float, logarithmic: bool) -> None:
     scale = Scale.over(min(one, other), max(one, other), 40.0, 400.0, logarithmic)
     ticks = scale.ticks(60.0)

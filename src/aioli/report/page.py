@@ -1,6 +1,5 @@
 """The report: one HTML file that holds everything it shows, asks nothing of the network and needs no script."""
 
-import contextlib
 import os
 from collections.abc import Callable
 from importlib.resources import files
@@ -14,6 +13,7 @@ from aioli.report.charts_over_rows import learner_name
 from aioli.report.markup import Markup, join, short, tag, text
 from aioli.report.record import Record
 from aioli.report.wording import duration, figure, finite, percent, whole
+from aioli.state.replacing import replacing
 
 __all__ = ["page", "write_page"]
 
@@ -60,18 +60,8 @@ def write_page(path: str | os.PathLike[str], record: Record) -> None:
     if target.exists() and not target.is_file():
         raise ValueError(f"{path}: is there already, and is not a file; give another path")
     document = page(record)
-    target = target.resolve()  # a link stays a link
-    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.part")
-    try:
-        with open(temporary, "w", encoding="utf-8", newline="\n") as file:
-            file.write(document)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
+    with replacing(target.resolve()) as temporary:  # a link stays a link
+        temporary.write_text(document, "utf-8", newline="\n")
 
 
 def _lead(record: Record) -> Markup:

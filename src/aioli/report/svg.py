@@ -41,7 +41,8 @@ class Scale:
     def __call__(self, value: float) -> float:
         """The length that stands for a number."""
         if self.logarithmic:
-            part = math.log(max(value, self.least) / self.least) / math.log(self.greatest / self.least)
+            least = math.log(self.least)  # differences of logarithms: the quotient itself may overflow
+            part = (math.log(max(value, self.least)) - least) / (math.log(self.greatest) - least)
         else:
             part = (value - self.least) / (self.greatest - self.least)
         return self.start + part * (self.end - self.start)
@@ -51,7 +52,7 @@ class Scale:
         most = max(1, int(abs(self.end - self.start) / room))
         if self.logarithmic:
             first, last = math.ceil(math.log10(self.least) - 1e-9), math.floor(math.log10(self.greatest) + 1e-9)
-            decade = abs(self.end - self.start) / math.log10(self.greatest / self.least)
+            decade = abs(self.end - self.start) / (math.log10(self.greatest) - math.log10(self.least))
             if CLOSEST * decade >= 0.8 * room:  # words on it are short: whole numbers of few digits
                 fine = [times * 10.0**k for k in range(first - 1, last + 1) for times in (1.0, 2.0, 5.0)]
                 return [value for value in fine if self.least <= value <= self.greatest]
