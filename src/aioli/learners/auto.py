@@ -45,11 +45,12 @@ class Auto(ColumnLearner):
 
     Notes
     -----
-    Every column may be multiplied by a positive constant, or have one added, and nothing changes but rounding. An
-    expert to which nobody listens retires after some thousands of rows, and costs nothing from then on: the bounds of
-    the others can only gain by it (`state.mixture`). `predict` may be called from several threads; `learn` may not.
-    `learn_many` plays long streams on up to four threads of its own, where cores are free, which changes no bit of what
-    is learned. A label that comes late is learned when it comes; its loss is counted where it was announced.
+    Every column may be multiplied by a positive constant, or, where rows are not wide, have one added, and nothing
+    changes but rounding. An expert to which nobody listens retires after some thousands of rows, and costs nothing from
+    then on: the bounds of the others can only gain by it (`state.mixture`). `predict` may be called from several
+    threads; `learn` may not. `learn_many` plays long streams on up to four threads of its own, where cores are free,
+    which changes no bit of what is learned. A label that comes late is learned when it comes; its loss is counted where
+    it was announced.
 
     Examples
     --------
