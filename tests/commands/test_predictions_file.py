@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 from aioli.commands.predictions import Spool, write_predictions
-from aioli.commands.writing import replacing
+from aioli.commands.writing import naming
 from aioli.numerics.compiling import Vector
+from aioli.state.replacing import replacing
 
 NAMES = [("no", "yes"), ('a "b", c', "line\nbreak"), ("größe", "大"), ("x" * 10_000, "0")]
 P: Vector = np.array([0.1, 1.0 / 3.0, 5e-324, 1.0 - 2.0**-53, 0.5])
@@ -64,7 +65,7 @@ def test_a_spool_goes_on_behind_the_rows_that_are_kept(tmp_path: Path) -> None:
 
 
 def write_half(target: Path, owner: str | None) -> None:
-    with replacing(target, owner) as temporary:
+    with naming(target), replacing(target, owner) as temporary:
         temporary.write_text("half")
         raise OSError(28, "No space left on device")
 

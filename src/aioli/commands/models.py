@@ -1,8 +1,10 @@
 """A learner with the columns that it was taught on, in one file: what `--save` writes and `aioli predict` reads."""
 
+import contextlib
 import importlib
 import os
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -36,22 +38,25 @@ def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
 
 def taken_down(learner: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Vector]]:
     """What `save` would write, as header and arrays."""
-    handle, temporary = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=folder)
-    os.close(handle)
-    try:
+    with _passing(folder) as temporary:
         learner.save(temporary)
         return read_any(temporary)
-    finally:
-        os.unlink(temporary)
 
 
 def revive(header: dict[str, Any], tensors: dict[str, Vector], folder: Path) -> Any:
     """The learner that was taken down."""
+    with _passing(folder) as temporary:
+        write_file(temporary, header, tensors)
+        return _class_of(header, temporary).load(temporary)
+
+
+@contextlib.contextmanager
+def _passing(folder: Path) -> Iterator[str]:
+    """The name of a file that is gone at the end."""
     handle, temporary = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=folder)
     os.close(handle)
     try:
-        write_file(temporary, header, tensors)
-        return _class_of(header, temporary).load(temporary)
+        yield temporary
     finally:
         os.unlink(temporary)
 

@@ -10,8 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from aioli.commands.writing import check_target, naming, replacing
+from aioli.commands.writing import check_target, naming
 from aioli.numerics.compiling import Vector
+from aioli.state.replacing import replacing
 
 __all__ = ["Spool", "check_ending", "write_predictions"]
 
@@ -111,7 +112,7 @@ def write_predictions(path: str, spool: Spool, names: tuple[str, str], owner: st
         ".csv": _write_csv,
         ".jsonl": _write_jsonl,
     }
-    with replacing(path, owner) as temporary:
+    with naming(path), replacing(path, owner) as temporary:
         writers[Path(path).suffix.lower()](temporary, spool, names)
 
 

@@ -1,16 +1,14 @@
-"""Files that a command writes: refused early where they could not be written, whole or not at all, and named."""
+"""Files that a command writes: refused early where they could not be written, and named where the disk refuses."""
 
 import contextlib
 import os
 import re
-import tempfile
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
 from safetensors import SafetensorError
 
-__all__ = ["check_target", "naming", "replacing"]
+__all__ = ["check_target", "naming"]
 
 
 def check_target(path: str) -> None:
@@ -38,30 +36,3 @@ def naming(path: str | os.PathLike[str]) -> Iterator[None]:
         if number is None:
             raise OSError(f"{path}: cannot be written ({error})") from error
         raise OSError(int(number[1]), os.strerror(int(number[1])), os.fspath(path)) from error
-
-
-@contextlib.contextmanager
-def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterator[Path]:
-    """A temporary file that takes the place of `path` if all goes well, and vanishes if not.
-
-    One that has an owner is always called the same: should the process be killed, the next of that owner takes it up.
-    """
-    target = Path(path).absolute()
-    with naming(path):
-        if owner is None:
-            handle, name = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=target.parent)
-            os.close(handle)
-            temporary = Path(name)
-        else:
-            temporary = target.with_name(f".{target.name[:200]}.{zlib.crc32(os.fsencode(owner)):08x}.part")
-        try:
-            yield temporary
-            with temporary.open("r+b") as file:
-                os.fsync(file.fileno())
-            mask = os.umask(0)
-            os.umask(mask)
-            temporary.chmod(0o666 & ~mask)
-            temporary.replace(target)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise

@@ -1,10 +1,8 @@
 """States on disk: safetensors and a JSON header. Open, versioned, checked, and no code runs on load."""
 
-import contextlib
 import hashlib
 import json
 import os
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +12,7 @@ from safetensors.numpy import save_file
 
 from aioli import __version__
 from aioli.numerics.compiling import Vector
+from aioli.state.replacing import replacing
 
 __all__ = ["FORMAT", "read_any", "read_file", "write_file"]
 
@@ -23,7 +22,7 @@ Tensors = dict[str, Vector]
 
 
 def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -> None:
-    """Write to a temporary file beside `path`, sync it, rename it: there is always the old file or the new one."""
+    """Write header and arrays, whole or not at all: there is always the old file or the new one."""
     path = Path(path)
     for name, tensor in tensors.items():
         if not np.isfinite(tensor).all():
@@ -31,19 +30,8 @@ def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -
     text = json.dumps({"format": FORMAT, "version": __version__, **header}, sort_keys=True)
     contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
     metadata = {"aioli": text, "sha256": _digest(text, contiguous)}
-    handle, temporary = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=path.parent)
-    os.close(handle)
-    try:
+    with replacing(path) as temporary:
         save_file(contiguous, temporary, metadata=metadata)
-        _sync(temporary, os.O_RDWR)
-        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes it private; a model is as readable as any other file
-        os.replace(temporary, path)
-    except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(temporary)
-        raise
-    if os.name == "posix":
-        _sync(path.parent, os.O_RDONLY)  # the rename itself
 
 
 def read_file(path: str | os.PathLike[str], learner: str) -> tuple[Header, Tensors]:
@@ -93,17 +81,3 @@ def _digest(text: str, tensors: Tensors) -> str:
         digest.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
         digest.update(tensors[name].data.cast("B") if tensors[name].size else b"")
     return digest.hexdigest()
-
-
-def _sync(path: str | os.PathLike[str], mode: int) -> None:
-    handle = os.open(path, mode)  # Windows syncs only what may be written
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
