@@ -10,6 +10,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.learners.columns import ColumnLearner
+from aioli.learners.parameters import require_number
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.state.certificate import Certificate, running_certificate, tight_certificate
@@ -98,13 +99,13 @@ class AIOLI(ColumnLearner):
         self.curvature = curvature
         self.forgetting = forgetting
         self.intercept = intercept
-        B = _number("radius", radius)
+        B = require_number("radius", radius)
         self._game = Game(
             radius=B,
-            ridge=_number("ridge", ridge) if ridge is not None else _ridge_of_the_paper(B),
-            regulariser=_number("regulariser", regulariser),
+            ridge=require_number("ridge", ridge) if ridge is not None else _ridge_of_the_paper(B),
+            regulariser=require_number("regulariser", regulariser),
             curvature=curvature,
-            forgetting=_number("forgetting", forgetting),
+            forgetting=require_number("forgetting", forgetting),
             intercept=bool(intercept),
         )
         self._state: State | None = None
@@ -257,14 +258,8 @@ class AIOLI(ColumnLearner):
     # ---- within
 
     def _rows(self, X: object, single: bool = False) -> Rows:
-        return Rows(
-            X,
-            intercept=self._game.intercept,
-            widest=self._game.widest_row,
-            width=self.n_features_,
-            names=self._names,
-            single=single,
-        )
+        game, width = self._game, self.n_features_
+        return Rows(X, intercept=game.intercept, widest=game.widest_row, width=width, names=self._names, single=single)
 
     def _logits(self, rows: Rows) -> Vector:
         if self._state is None:
@@ -291,15 +286,6 @@ class AIOLI(ColumnLearner):
         self.__dict__.update(contents)
         if self._state is not None:
             self._settle(self._state)
-
-
-def _number(name: str, value: object) -> float:
-    if not isinstance(value, (int, float, np.number)):
-        raise ValueError(f"{name} is {value!r}; it must be a number")
-    try:
-        return float(value)
-    except (TypeError, OverflowError):
-        raise ValueError(f"{name} is {value!r}; it must be a number that float64 can hold") from None
 
 
 def _ridge_of_the_paper(radius: float) -> float:

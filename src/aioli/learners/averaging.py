@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import logit, softplus_many
+from aioli.numerics.logistic import finite_logit_many, softplus_many
 
 __all__ = ["average_log_odds", "log_odds"]
-
-LEAST, MOST = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg  # probabilities whose log-odds are finite
 
 
 def average_log_odds(given: Sequence[Vector]) -> Vector:
@@ -31,4 +29,4 @@ def log_odds(learner: Any, X: object) -> Vector:
     """A learner's log-odds of each row; from its probabilities, where it has no other, at most those of 1 - 2⁻⁵³."""
     if hasattr(learner, "predict_logit_many"):
         return np.asarray(learner.predict_logit_many(X))
-    return np.array([logit(p) for p in np.clip(learner.predict_many(X), LEAST, MOST)])
+    return finite_logit_many(learner.predict_many(X))

@@ -17,10 +17,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aioli.learners.inner import Arrays, Player, log_odds
+from aioli.learners.inner import Arrays, Player
 from aioli.learners.scales import Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.logistic import sigmoid_many, softplus_many
+from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
 from aioli.state.certificate import Certificate
 from aioli.state.mixture import Mixture, announce, combine_rows, unpack_compiled
 
@@ -182,7 +182,7 @@ class BandwidthMixture(Player):
         Z = np.zeros((len(U), len(RATIOS)))
         plain = None if (stakes == 1.0).all() else stakes
         for i in self._heard():
-            Z[:, i] = log_odds(self.experts[i].play(U, y, plain, None))
+            Z[:, i] = finite_logit_many(self.experts[i].play(U, y, plain, None))
         said = np.empty(len(U))
         combine_rows(self.blend.mixture.board, Z, y, stakes, said)
         return said

@@ -18,7 +18,7 @@ from aioli.state.certificate import Certificate
 from aioli.state.files import read_file, write_file
 from aioli.streams.rows import Rows, as_logits, as_weights
 
-__all__ = ["Expert", "FeaturedLearner", "require_whole"]
+__all__ = ["Expert", "FeaturedLearner"]
 
 LONGEST = 1e100  # a row whose distances are still finite when squared
 TOGETHER = 1024  # rows whose features are made at a time: they stay in the cache, and memory stays flat
@@ -29,14 +29,6 @@ RADIUS, REGULARISER = 8.0, 0.5  # of the learner underneath: log-odds of eight a
 def default_learner() -> AIOLI:
     """The learner underneath, where none is given: features have length 1 whatever the columns were."""
     return AIOLI(radius=RADIUS, regulariser=REGULARISER)
-
-
-def require_whole(name: str, value: object, least: int, multiple: int = 1) -> int:
-    """The value as an int, or a refusal by name."""
-    if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least or value % multiple:
-        kind = "an even whole number" if multiple == 2 else "a whole number"
-        raise ValueError(f"{name} is {value!r}; it must be {kind} of at least {least}")
-    return int(value)
 
 
 class Expert(Player):

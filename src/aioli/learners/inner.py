@@ -11,23 +11,16 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.auto import Auto
 from aioli.learners.columns import ColumnLearner
 from aioli.learners.protocol import Learner
-from aioli.numerics.compiling import Matrix, Vector, elementwise
-from aioli.numerics.logistic import logit
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import finite_logit_many
 from aioli.state.certificate import Certificate
 from aioli.state.state import State
 
-__all__ = ["Inner", "Player", "log_odds"]
+__all__ = ["Inner", "Player"]
 
 Arrays = dict[str, Vector]
 
 PREFIX = "inner."  # of its arrays among those of the map
-LARGEST_PROBABILITY = 1.0 - 2.0**-53  # the last number below 1: what a certain learner is taken to have said
-_logit_many = elementwise(logit, "f8(f8)")
-
-
-def log_odds(p: Vector) -> Vector:
-    """The log-odds of probabilities, finite at 0 and 1 too."""
-    return _logit_many(np.clip(p, 1e-300, LARGEST_PROBABILITY))
 
 
 class Player(ABC):
@@ -110,7 +103,7 @@ class Inner:
         """Each row's log-odds, as if it came next; changes nothing."""
         if self.weighs:
             return cast(ColumnLearner, self.learner).predict_logit_many(F)
-        return log_odds(self.learner.predict_many(F))
+        return finite_logit_many(self.learner.predict_many(F))
 
     def play(self, F: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
         """Learn from the rows in order; returns each row's probability before its label."""

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 
 from aioli.learners.dictionary import Dictionary, restricted
-from aioli.learners.featured import Expert, FeaturedLearner, require_whole
+from aioli.learners.featured import Expert, FeaturedLearner
 from aioli.learners.inner import Arrays, Inner
+from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector, compiled
 

@@ -4,13 +4,14 @@ import copy
 import math
 import os
 from collections.abc import Sequence
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self, cast
 
 import numpy as np
 
 from aioli.learners.averaging import average_log_odds, log_odds
 from aioli.learners.bundle import pack, unpack
+from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Learner
 from aioli.learners.templates import fresh_copy, learn_rows
 from aioli.numerics.compiling import Vector
@@ -92,8 +93,8 @@ class OnlineToBatch:
         self, learner: Learner | None = None, states: int = 16, seed: int = 0, share: float | None = None
     ) -> None:
         self.learner = fresh_copy(learner)
-        self.states = _whole("states", states, least=1)
-        self.seed = _whole("seed", seed, least=0)
+        self.states = require_whole("states", states, least=1)
+        self.seed = require_whole("seed", seed, least=0)
         self.share = (1.0 if self.states == 1 else 0.5) if share is None else _part("share", share)
         self.rounds = 0
         self.learner_ = copy.deepcopy(self.learner)
@@ -293,9 +294,3 @@ def _part(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
         raise ValueError(f"{name} is {value!r}; it must be a number above 0 and at most 1")
     return float(value)
-
-
-def _whole(name: str, value: object, least: int) -> int:
-    if isinstance(value, bool) or not isinstance(value, Integral) or int(value) < least:
-        raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}")
-    return int(value)

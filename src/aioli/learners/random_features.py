@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from aioli.learners.featured import Expert, FeaturedLearner, require_whole
+from aioli.learners.featured import Expert, FeaturedLearner
 from aioli.learners.inner import Arrays, Inner
+from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 

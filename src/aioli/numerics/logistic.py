@@ -2,9 +2,13 @@
 
 import math
 
-from aioli.numerics.compiling import compiled, elementwise
+import numpy as np
 
-__all__ = ["logit", "sigmoid", "sigmoid_many", "softplus", "softplus_many"]
+from aioli.numerics.compiling import Vector, compiled, elementwise
+
+__all__ = ["finite_logit_many", "logit", "sigmoid", "sigmoid_many", "softplus", "softplus_many"]
+
+LEAST, MOST = float(np.finfo(float).tiny), 1.0 - 2.0**-53  # probabilities whose log-odds are finite
 
 
 @compiled("f8(f8)")
@@ -30,3 +34,9 @@ def logit(p: float) -> float:
 
 softplus_many = elementwise(softplus, "f8(f8)")
 sigmoid_many = elementwise(sigmoid, "f8(f8)")
+logit_many = elementwise(logit, "f8(f8)")
+
+
+def finite_logit_many(p: Vector) -> Vector:
+    """The log-odds of each probability, 0 and 1 being read as the normal numbers next to them. O(1) each."""
+    return logit_many(np.clip(p, LEAST, MOST))
