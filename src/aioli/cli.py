@@ -173,7 +173,9 @@ def _add_reading(command: Any) -> None:
     for kind in ("number", "category", "date", "text", "skip"):
         text = "leave out these columns" if kind == "skip" else f"read these columns as {kind}s".replace("ys", "ies")
         reading.add_argument(f"--{kind}", action="append", default=[], metavar="COLUMN", help=text)
-    reading.add_argument("--columns", type=int, metavar="N", help="of their own for categories (default: 256)")
+    reading.add_argument(
+        "--columns", type=int, metavar="N", help="of their own for categories (default: 256), or for sparse features"
+    )
     reading.add_argument(
         "--scale", action="store_true", help="bring columns to one scale as they come (Auto does it itself)"
     )

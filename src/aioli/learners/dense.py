@@ -84,10 +84,9 @@ class Dense(ColumnLearner):
                 continue
             own = prove(state)
             excess = self.loss - float(state.tally[Tally.LOSS])
-            in_time = (
-                math.inf if self._company.had_late_labels else 0.0
-            )  # the theorem speaks of what is said when asked
-            theorem = in_time + own.theorem + mixture_cost(self.rounds, expert.prior / total_prior)
+            theorem = own.theorem + mixture_cost(self.rounds, expert.prior / total_prior)
+            if self._company.had_late_labels:  # the theorem speaks of what is said when asked
+                theorem = math.inf
             proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
             best = proven if best is None or proven < best else best
         assert best is not None  # the first expert is certified

@@ -16,7 +16,9 @@ from aioli.streams.files.table import SparseTable
 __all__ = ["SparseEncoder"]
 
 WIDE_CAP = 1 << 20  # features that may have a column of their own
-SHARED = 1 << 12  # columns that all later features share
+SHARED_BITS = 12
+SHARED = 1 << SHARED_BITS  # columns that all later features share
+GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64/φ: neighbouring numbers go to distant columns
 
 
 class SparseEncoder:
@@ -68,7 +70,7 @@ class SparseEncoder:
         self._first = table.first
         columns = table.features.astype(np.int64)
         self._width = max(self._width, min(int(columns.max(initial=-1)) + 1, self.cap))
-        mixed = (columns.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(52)  # 12 bits
+        mixed = (columns.astype(np.uint64) * GOLDEN) >> np.uint64(64 - SHARED_BITS)
         return np.where(columns < self.cap, columns, self.cap + mixed.astype(np.int64))
 
     def _name_columns(self) -> None:
