@@ -140,8 +140,7 @@ class KernelAIOLI(ColumnLearner):
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(t²).
 
-        A `weight` multiplies the row's loss, and what is learned from it; what is announced does not depend on it.
-        Where the label comes late, `logit` is what `predict_logit` said when the row came: the loss is counted there.
+        `weight` and `logit` as in `AIOLI.learn`.
         """
         return self._learn_one(x, y, weight, logit)
 
