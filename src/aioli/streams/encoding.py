@@ -63,7 +63,7 @@ class Encoder:
                 self._place(name)
         for name, kind in self.kinds.items():
             if kind == DATE:
-                for feature in _of_date(name):
+                for feature in self._of_date(name):
                     self._place(feature)
 
     @property
@@ -105,13 +105,19 @@ class Encoder:
             self.features.append(feature)
         return self._places[feature]
 
+    def _made(self, feature: str) -> str:
+        """The name of a feature that is made of a column's values; another one where a column bears it already."""
+        while feature in self.kinds and feature not in self._late:
+            feature += " (made)"
+        return feature
+
     def _filled(self, name: str, values: Vector, ones: list[tuple[Any, Any]]) -> Vector:
         """The values, the missing ones among them filled with the mean of those before; or with 0 in a late column."""
         gone = np.isnan(values)
         self.missing[name] = self.missing.get(name, 0) + int(gone.sum())
         if name in self._late:
             rows = np.flatnonzero(~gone)
-            ones.append((rows, np.full(len(rows), self._place(f"{name} is there"))))
+            ones.append((rows, np.full(len(rows), self._place(self._made(f"{name} is there")))))
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         moved = values if self.moving else np.full(len(values), np.nan)
@@ -121,17 +127,21 @@ class Encoder:
         if not gone.any():
             return values
         rows = np.flatnonzero(gone)
-        ones.append((rows, np.full(len(rows), self._place(f"{name} is missing"))))
+        ones.append((rows, np.full(len(rows), self._place(self._made(f"{name} is missing")))))
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)
 
     def _date(self, name: str, days: Vector, ones: list[tuple[Any, Any]]) -> list[tuple[int, Vector]]:
         """The features of a date. Days are filled where they are missing; the week and the hour follow from them."""
-        places = [self._place(feature) for feature in _of_date(name)]
+        places = [self._place(feature) for feature in self._of_date(name)]
         filled = self._filled(name, days, ones)
         parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
         there = ~np.isnan(days) if name in self._late else np.full(len(days), True)
         return [(place, np.where(there, part, 0.0)) for place, part in zip(places, parts, strict=True)]
+
+    def _of_date(self, name: str) -> tuple[str, str, str]:
+        """A date is its day counted from 1970, the day of its week from Monday, and the hour of its day."""
+        return name, self._made(f"{name}, weekday"), self._made(f"{name}, hour")
 
     def _one_hot(self, name: str, texts: Texts) -> tuple[Any, Any]:
         """Which rows have which feature of a column of categories."""
@@ -140,7 +150,7 @@ class Encoder:
             if text is not None:
                 places[text] = self._category(name, text)
             elif name not in self._late:
-                places[None] = self._place(f"{name} is missing")
+                places[None] = self._place(self._made(f"{name} is missing"))
         self.missing[name] = self.missing.get(name, 0) + texts.count(None)
         rows = np.array([t for t, text in enumerate(texts) if text in places], dtype=np.int64)
         where = np.array([places[text] for text in texts if text in places], dtype=np.int64)
@@ -161,7 +171,7 @@ class Encoder:
         return np.array(rows, dtype=np.int64), np.array(places, dtype=np.int64)
 
     def _word(self, name: str, word: str) -> int:
-        feature = f"{name}: {word}"
+        feature = self._made(f"{name}: {word}")
         if feature in self._places:
             return self._places[feature]
         if sum(self.words.values()) < WORD_CAP:
@@ -171,7 +181,7 @@ class Encoder:
         return self._place(f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}")
 
     def _category(self, name: str, value: str) -> int:
-        feature = f"{name}={value}"
+        feature = self._made(f"{name}={value}")
         if feature in self._places:
             return self._places[feature]
         if sum(self.categories.values()) < self.cap:
@@ -230,8 +240,3 @@ def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: li
 
 def _hash(feature: str) -> int:
     return zlib.crc32(feature.encode("utf-8", "surrogatepass"))
-
-
-def _of_date(name: str) -> tuple[str, str, str]:
-    """A date is its day counted from 1970, the day of its week from Monday, and the hour of its day."""
-    return name, f"{name}, weekday", f"{name}, hour"

@@ -114,6 +114,22 @@ def test_columns_that_come_in_another_order_are_the_same_features() -> None:
     assert encoder.encode(table({"b": [1.0], "a": [2.0]})).tolist() == [[2.0, 1.0]]
 
 
+def test_a_column_may_be_called_as_a_feature_of_another_would_be() -> None:
+    """As where a file has a column both as it was and one-hot: no value is written over another."""
+    kinds = {"c=red": NUMBER, "c": CATEGORY, "c is missing": NUMBER, "when": DATE, "when, hour": NUMBER}
+    numbers = {"c=red": [0.1, 0.2, 0.3], "c is missing": [0.4, 0.5, 0.6], "when, hour": [0.7, 0.8, 0.9]}
+    days: Texts = ["2024-01-01", "2024-01-02", "2024-01-03"]
+    rows = table(numbers, {"c": ["red", None, "blue"], "when": days})
+    encoder = Encoder(kinds)
+    X = encoder.encode(rows)
+    columns = dict(zip(encoder.features, X.T.tolist(), strict=True))
+    assert {name: columns[name] for name in numbers} == numbers
+    assert columns["c=red (made)"] == [1.0, 0.0, 0.0]
+    assert columns["c is missing (made)"] == [0.0, 1.0, 0.0]
+    assert columns["when, hour (made)"] == [0.0, 0.0, 0.0]
+    np.testing.assert_array_equal(Encoder.restored(encoder.state()).encode(rows), X)
+
+
 def test_missing_values_are_counted_by_column() -> None:
     encoder = Encoder(KINDS)
     encoder.encode(
