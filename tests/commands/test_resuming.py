@@ -13,6 +13,8 @@ import aioli
 from aioli.cli import main
 from aioli.commands.checkpoints import Checkpoints
 from aioli.commands.interrupting import Patience
+from aioli.commands.models import load_model
+from aioli.streams.filestream import FileStream
 
 ROWS = 400
 SAME = ("rows", "log_loss", "brier", "auc", "ece", "certificate", "regret", "features")
@@ -52,6 +54,23 @@ def test_an_interrupted_run_goes_on_in_the_middle_of_a_table(
     undisturbed = json.loads(capsys.readouterr().out)
     assert {name: resumed[name] for name in SAME} == {name: undisturbed[name] for name in SAME}
     assert page.exists()
+
+
+def test_a_run_that_is_stopped_again_before_its_first_row_saves_a_model_that_knows_its_columns(
+    tmp_path: Path,
+) -> None:
+    """What the table in hand had taught of columns and labels is in the checkpoint, though the table comes again."""
+    source, models = write_visits(tmp_path / "visits.csv", ROWS), (tmp_path / "first.aioli", tmp_path / "again.aioli")
+    arguments = stopped(tmp_path, source, "--save", str(models[0]))
+
+    def interrupted(_: Any) -> Any:
+        raise KeyboardInterrupt
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(FileStream, "tables", interrupted)
+        assert main([*arguments, "--resume", "--save", str(models[1])]) == 130
+    assert load_model(models[1])[1] == load_model(models[0])[1]
+    assert load_model(models[1])[0].n_features_ == len(load_model(models[1])[1]["encoder"]["features"])
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,7 @@ class Checkpoints:
         playing.board = Scoreboard.restored(scores)
         playing.history = [Point(**point) for point in header["history"]]
         playing.rows, playing.within = header["rows"], header["within"]
+        playing.known = header.get("known") or playing.before
         if playing.extremes is not None:
             playing.extremes.table = tensors[EXTREMES]
 
@@ -111,6 +112,7 @@ class Checkpoints:
             "run": self.run,
             "taught": taught,
             "stream": playing.before,
+            "known": None if playing.known is playing.before else playing.known,  # as wide as the learner
             "within": playing.within,
             "rows": playing.rows,
             "history": [asdict(point) for point in playing.history],

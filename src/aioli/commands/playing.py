@@ -55,7 +55,7 @@ class Playing:
         self.whole, self.torn = True, False
         self.before: dict[str, Any] = stream.state()
         self.fraction: float | None = None  # of the stream, as far as it is known
-        self._known = self.before  # what the stream knew of its columns at the end of the table in hand
+        self.known = self.before  # what the stream knew of its columns at the end of the table in hand
         self._patience = Patience()
         self._counter = ThreadPoolExecutor(max_workers=1)
         self._counting: deque[Future[None]] = deque()
@@ -68,7 +68,7 @@ class Playing:
             for batch, known, fraction in ahead:
                 with self._patience.busy():
                     grow_to(self.learner, batch.X.shape[1], self.stream.features)
-                    self._known = known
+                    self.known = known
                 self._play(_from(batch, self.within))
                 with self._patience.busy():
                     self._end(batch)
@@ -80,7 +80,7 @@ class Playing:
     @property
     def taught(self) -> dict[str, Any]:
         """What the stream has learned of its columns, as wide as the learner, also when a table was refused."""
-        return {**self._known, "label": self.stream.label}
+        return {**self.known, "label": self.stream.label}
 
     def settle(self) -> None:
         """Wait until every row has been counted."""
@@ -127,7 +127,7 @@ class Playing:
         """The table in hand has been played."""
         if self.extremes is not None:
             self.extremes.update(batch.X)
-        self.before, self.within = self._known, 0
+        self.before, self.within = self.known, 0
 
     def _count(self, p: Vector, y: Vector) -> None:
         if len(self._counting) > AHEAD:
