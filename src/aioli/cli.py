@@ -23,7 +23,7 @@ def console() -> NoReturn:
     """The command as a process, which begins and ends in haste.
 
     What is loaded at the start is no garbage, and there is much to look through; it is looked through once the game
-    begins (`commands.run`). To take Numba down in order at the end takes a tenth of a second.
+    begins (`commands.run`). To take Numba down in order at the end takes time and brings nothing.
     """
     gc.disable()
     status = main()
@@ -206,7 +206,7 @@ def _reading(given: argparse.Namespace) -> Any:
 def _start_lightly() -> None:
     """Load Numba without SciPy's BLAS, for which it would ask: no function here is compiled to call it.
 
-    It is a sixth of the time that the command takes to start. In a library it would be rude: others may want it.
+    The command starts sooner without it. In a library it would be rude: others may want it.
     """
     asked, asking = "scipy.linalg.cython_blas", "numba.np.arraymath"
     if asked not in sys.modules and asking not in sys.modules:

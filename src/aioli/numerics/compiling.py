@@ -19,11 +19,11 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     """Compile a function for these types and no others, once per machine: the result is cached on disk.
 
     It is loaded when it is first called. Most never are: they have been compiled into those that call them, and a
-    process that loaded all of them would start a tenth of a second later.
+    process that loaded all of them would start later.
 
     `reassociate` lets the compiler reorder sums and contract multiply-adds, without which it cannot use vector
     instructions in a dot product. The scalar functions of this package forbid it: their accuracy is in the order.
-    `inline` copies the function into its callers, whose rules on order then hold for it: a call costs 5 to 10 ns.
+    `inline` copies the function into its callers, whose rules on order then hold for it: it saves a call.
     """
     numba = importlib.import_module("numba")
     decorate = numba.njit(
@@ -73,7 +73,7 @@ def _load_on_first_use(kernel: Any, signature: str) -> None:
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:
     """Turn a scalar function into one of arrays that broadcasts: a compiled loop, loaded when first called.
 
-    A universal function of Numba would compile its wrapper again in every process, 40 to 140 ms each.
+    A universal function of Numba would compile its wrapper again in every process.
     """
 
     @cache

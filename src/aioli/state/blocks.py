@@ -38,7 +38,7 @@ def play_block(
     P, w and X are arrays of one library on one device; the rest is NumPy. Costs $3d^2$ multiply-adds a row, all in
     matrix products, and memory for a few blocks. Forgetting is not for blocks: it would mix X itself into P.
     """
-    from scipy import linalg  # loaded where it is needed: a tenth of a second
+    from scipy import linalg  # loaded where it is needed: a process starts sooner without it
 
     xp, to_host, to_device = _library(P)
     K = X @ P

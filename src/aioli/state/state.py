@@ -100,7 +100,7 @@ class State:
         $F_i(\theta) = \min F_i + (\theta - w_i)^\top A_i (\theta - w_i)$; the merged one is
         $F = F_1 + F_2 - \lambda\|\theta\|^2$, whose minimum is read off at the merged w.
         """
-        from scipy import linalg  # loaded where it is needed: a tenth of a second
+        from scipy import linalg  # loaded where it is needed: a process starts sooner without it
 
         identity = np.eye(self.width)
         A1, A2 = self.precision(), other.precision()

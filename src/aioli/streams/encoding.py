@@ -227,7 +227,7 @@ def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: li
 
 
 def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Any:
-    from scipy import sparse  # loaded where it is needed: a tenth of a second
+    from scipy import sparse  # loaded where it is needed: a process starts sooner without it
 
     every = np.arange(shape[0])
     entries = [(values, every, np.full(shape[0], place)) for place, values in dense]

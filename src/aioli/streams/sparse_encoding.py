@@ -42,7 +42,7 @@ class SparseEncoder:
 
     def encode(self, table: SparseTable) -> Any:
         """The rows as a CSR array of as many columns as have been needed so far."""
-        from scipy import sparse  # loaded where it is needed: a tenth of a second
+        from scipy import sparse  # loaded where it is needed: a process starts sooner without it
 
         columns = self._named(table)[table.features] if table.names else self._numbered(table)
         if (beyond := columns >= self.cap).any():

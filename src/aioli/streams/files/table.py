@@ -74,7 +74,7 @@ class Table:
 
 @compiled("f8[::1](f8[:,::1])")
 def sums_of_columns(X: Matrix) -> Vector:
-    """The sum of each column, row after row: NumPy takes five times as long where rows are short. O(d) a row."""
+    """The sum of each column, row after row: NumPy takes longer where rows are short. O(d) a row."""
     sums = np.zeros(X.shape[1])
     for t in range(len(X)):
         for j in range(X.shape[1]):
