@@ -236,3 +236,27 @@ def test_a_folder_that_vanishes_is_told_at_the_end(
         run(source, "--label", "bought", "--save", folder / "model", "--checkpoint", tmp_path / "kept", "--resume") == 0
     )
     assert [path.name for path in folder.iterdir()] == ["model"]
+
+
+@pytest.mark.parametrize("option", ["--save", "--predictions", "--report"])
+def test_nothing_is_written_over_what_is_read(option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor among files that are read together, which may be read once more at the end."""
+    source = write_visits(tmp_path / "visits.csv", 20)
+    before, other = source.read_bytes(), tmp_path / "link.csv"
+    other.hardlink_to(source)
+    for target in (source, other):
+        assert run(source, "--label", "bought", option, target) == 1
+        assert f"{target.name}: is what is read, and would be lost; give another path" in capsys.readouterr().err
+    assert run(tmp_path, "--label", "bought", option, tmp_path / "new.csv") == 1
+    assert "is in the folder that is read; give a path outside of it" in capsys.readouterr().err
+    assert source.read_bytes() == before
+    other.unlink()
+    assert run(tmp_path, "--label", "bought", "--save", tmp_path / "model.aioli") == 0  # which no folder is read for
+
+
+def test_results_do_not_overwrite_each_other(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    source, same = write_visits(tmp_path / "visits.csv", 20), tmp_path / "result.csv"
+    assert run(source, "--label", "bought", "--save", same, "--predictions", same) == 1
+    assert "result.csv: is to be written twice; give each result a path of its own" in capsys.readouterr().err
+    assert main(["predict", str(source), "--model", str(same), "--out", str(source)]) == 1
+    assert "is what is read, and would be lost" in capsys.readouterr().err

@@ -18,7 +18,7 @@ from aioli.commands.display import as_json, finite
 from aioli.commands.peers import LIBRARIES, Peer, peers_of
 from aioli.commands.run import Options, check_label, make_learner
 from aioli.commands.summary import check_both_classes, find_regret, label_names, summarised, write_report
-from aioli.commands.writing import check_target
+from aioli.commands.writing import check_apart, check_target
 from aioli.evaluate.scoreboard import CLIPPED, Scoreboard
 
 __all__ = ["Comparison", "compare_stream"]
@@ -71,6 +71,7 @@ def _compare(options: Comparison, stream: Any) -> None:
 def _check(options: Comparison) -> None:
     if unknown := [name for name in options.peers if name not in LIBRARIES]:
         raise ValueError(f"there are no peers called {unknown[0]!r}; give some of {','.join(LIBRARIES)}")
+    check_apart([options.source], [options.report, options.figure])
     for path in (options.report, options.figure):
         if path is not None:
             check_target(path)

@@ -12,6 +12,7 @@ from aioli.commands.display import as_json as json_of
 from aioli.commands.display import told
 from aioli.commands.models import load_model
 from aioli.commands.predictions import Spool, check_ending, write_predictions
+from aioli.commands.writing import check_apart
 from aioli.evaluate.scoreboard import Scoreboard
 from aioli.numerics.compiling import Vector
 from aioli.streams.filestream import FileStream, Reading
@@ -25,6 +26,7 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
     A column is read as it was when the model was taught; columns that it has not seen are left out, and a category
     that it has not seen counts as none. With `as_json` only the summary is printed.
     """
+    check_apart([source, model], [out])
     if out is not None:
         check_ending(out)
     learner, taught = load_model(model)

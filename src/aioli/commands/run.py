@@ -16,7 +16,7 @@ from aioli.commands.playing import Playing
 from aioli.commands.predictions import Spool, check_ending
 from aioli.commands.summary import check_both_classes, finish, label_names
 from aioli.commands.synthetic import SCHEME, SyntheticStream
-from aioli.commands.writing import check_target
+from aioli.commands.writing import check_apart, check_target
 from aioli.streams.files.sources import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
 
@@ -75,6 +75,7 @@ def run_stream(options: Options) -> None:
     """Play the stream to its end, and write all that was asked for."""
     if options.resume and options.checkpoint is None:
         raise ValueError("--resume needs --checkpoint DIR: the folder that the run was kept in")
+    check_apart([options.source], [options.save, options.report, options.predictions])
     for path in (options.save, options.report):
         if path is not None:
             check_target(path)
