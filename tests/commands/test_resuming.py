@@ -136,6 +136,21 @@ def test_standard_input_goes_on_when_it_is_given_again(
     assert json.loads(capsys.readouterr().out)["log_loss"] == resumed["log_loss"]
 
 
+@pytest.mark.parametrize("name", ["visits.csv", "visits.csv.gz"])
+def test_a_file_that_has_become_shorter_is_not_taken_for_one_that_was_played(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("aioli.streams.files.window.BLOCK", 1 << 8)
+    monkeypatch.setattr("aioli.streams.files.delimited.SAMPLE", 10)
+    source = write_visits(tmp_path / name, 4 * ROWS)
+    arguments = stopped(tmp_path, source)
+    write_visits(source, 1)
+    capsys.readouterr()
+    assert main([*arguments, "--resume"]) == 1
+    assert "ends before the point to go on from; is it the same file?" in capsys.readouterr().err
+    assert (tmp_path / "kept" / "run.aioli").exists()
+
+
 @pytest.mark.parametrize("source", ["synthetic:logistic", "synthetic:adversary"])
 def test_synthetic_streams_go_on_too(source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = stopped(tmp_path, Path(source), "--rows", str(ROWS))

@@ -53,7 +53,7 @@ class Source:
 
     def skip(self, count: int) -> None:
         """Pass over the next bytes: at once in a plain file, by reading them elsewhere."""
-        if self.packing is None and self.size is not None:
+        if self.packing is None and self.size is not None and self.position + count <= self.size:
             self._raw.seek(count, os.SEEK_CUR)
             self.position += count
             return
