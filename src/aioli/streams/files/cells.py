@@ -74,22 +74,28 @@ def eight_bytes(text: Bytes, i: Word) -> Word:
     return word
 
 
+@compiled("u8(u8)")
+def eight_digits(digits: Word) -> Word:
+    """The number whose digits are the eight bytes, the last one highest: added in pairs, fours and eights. O(1)."""
+    pairs = digits * np.uint64(10) + (digits >> EIGHT)
+    low = (pairs & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
+    high = ((pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
+    return (low + high) >> np.uint64(32)
+
+
 @compiled("UniTuple(u8,2)(u8)")
 def leading_digits(word: Word) -> tuple[Word, Word]:
     r"""How many of the eight bytes are digits before the first that is none, and the number that they write. O(1).
 
-    Bytes are compared, shifted to the right place and added up in pairs, fours and eights, all eight at a time, so
-    that numbers of different lengths take no branch.
+    Bytes are compared and shifted to the right place all eight at a time, so that numbers of different lengths take
+    no branch.
     """
     digits = word ^ np.uint64(0x3030303030303030)
     others = ((digits + np.uint64(0x7676767676767676)) | digits) & np.uint64(0x8080808080808080)
     lowest = others & (~others + ONE)
     count = ((lowest >> np.uint64(7)) * np.uint64(0x0001020304050607)) >> np.uint64(56) if others else EIGHT
     digits = (digits << (np.uint64(56) - ((count - ONE) & np.uint64(7)) * EIGHT)) if count else np.uint64(0)
-    digits = digits * np.uint64(10) + (digits >> EIGHT)
-    low = (digits & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
-    high = ((digits >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
-    return count, (low + high) >> np.uint64(32)
+    return count, eight_digits(digits)
 
 
 @compiled("u8(u1[::1],u8,u8,u1)")

@@ -24,6 +24,7 @@ from aioli.streams.files.cells import (
     Integers,
     Word,
     eight_bytes,
+    eight_digits,
     read_cell,
 )
 
@@ -132,9 +133,8 @@ def last_eight_bytes(text: Bytes, start: Word, ends: Places, words: Words, lengt
 def short_numbers(words: Words, lengths: Words, signs: Words, values: Vector) -> None:
     """The number of each cell that is written in at most eight bytes and a sign, NaN for all others. O(1) a cell.
 
-    Without a branch: what was before the cell is cut off, the digits before the point are moved over it, and eight
-    digits are added up in pairs, fours and eights. The mantissa and the power of ten are exact, so that their quotient
-    is rounded once.
+    Without a branch: what was before the cell is cut off, and the digits before the point are moved over it. The
+    mantissa and the power of ten are exact, so that their quotient is rounded once.
     """
     for k in range(values.size):
         digits = (words[k] ^ ZEROS) & (~np.uint64(0) << ((np.uint64(64) - lengths[k] * EIGHT) & np.uint64(63)))
@@ -144,11 +144,8 @@ def short_numbers(words: Words, lengths: Words, signs: Words, values: Vector) ->
         before = point - pointed
         digits = (digits & ~(before | (point * np.uint64(0xFF)))) | ((digits & before) << EIGHT)
         wrong = ((digits + ABOVE_NINE) | digits) & HIGH_BITS
-        pairs = digits * np.uint64(10) + (digits >> EIGHT)
-        low = (pairs & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
-        high = ((pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
         behind = pointed * (np.uint64(7) - ((point * np.uint64(0x0001020304050607)) >> np.uint64(56)))
-        value = float((low + high) >> np.uint64(32)) / TENS[behind] * (1.0 - 2.0 * float(signs[k]))
+        value = float(eight_digits(digits)) / TENS[behind] * (1.0 - 2.0 * float(signs[k]))
         plain = (wrong == 0) & (lengths[k] > pointed) & (lengths[k] <= EIGHT)
         values[k] = value if plain else np.nan
 
