@@ -18,7 +18,7 @@ import numpy as np
 
 from aioli import AIOLI, SMP, Auto, OnlineToBatch
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.state.play import one_blas_thread
+from aioli.numerics.threads import one_blas_thread
 from benchmarks.real_streams import SkippedStreamError, load_stream, stream_names
 from benchmarks.scores import log_loss
 from benchmarks.table import Table, as_markdown

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from functools import cache
 from typing import Any
 
-from aioli.state.play import BLOCK
+from aioli.states.dense.play import BLOCK
 from benchmarks.forms import played_state, run_blocks
 from benchmarks.streams import normal_stream
 from benchmarks.table import Comparison, compare

@@ -3,11 +3,12 @@
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.state import factored, kernels
-from aioli.state.blocks import play_block
-from aioli.state.game import Game
-from aioli.state.play import BLOCK
-from aioli.state.state import State
+from aioli.outcomes.spec import GameSpec
+from aioli.states.dense import factored
+from aioli.states.dense import fused as kernels
+from aioli.states.dense.blocks import play_block
+from aioli.states.dense.play import BLOCK
+from aioli.states.dense.state import State
 from benchmarks.streams import normal_stream
 from benchmarks.table import Comparison, compare
 from benchmarks.timing import Prepare, Run, side_by_side
@@ -56,7 +57,7 @@ def compare_factored(width: int, repeats: int) -> Comparison:
 
 def played_state(width: int) -> State:
     """A state by AIOLI's defaults, less the intercept, that has played one block: its memory is in use."""
-    game = Game(radius=8.0, ridge=8.0**-2, regulariser=0.5, curvature="tight", forgetting=1.0, intercept=False)
+    game = GameSpec(radius=8.0, ridge=8.0**-2, regulariser=0.5, curvature="tight", forgetting=1.0, intercept=False)
     state = State(game, width)
     _run_fused(state, *normal_stream(BLOCK, width))()
     return state

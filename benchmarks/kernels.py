@@ -15,10 +15,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from aioli import AIOLI, Auto, KernelAIOLI, Nystrom, RandomFeatures
-from aioli.learners.bandwidth import BandwidthMixture
-from aioli.learners.columns import ColumnLearner
-from aioli.learners.featured import FeaturedLearner
-from aioli.learners.scales import Scaling
+from aioli.learners.base import ColumnLearner
+from aioli.learners.kernel.bandwidth import BandwidthMixture
+from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
+from aioli.learners.kernel.scales import Scaling
 from aioli.numerics.compiling import Matrix, Vector
 from benchmarks.real_streams import load_stream
 from benchmarks.timing import side_by_side
@@ -126,7 +126,7 @@ def _line(name: str, X: Matrix, y: Vector) -> str:
 
 def _alone(learner: ColumnLearner, rows: int) -> str:
     """The loss of the best bandwidth by itself, where one map has served all rows."""
-    player = learner._player if isinstance(learner, FeaturedLearner) else None
+    player = learner._player if isinstance(learner, FeatureMapLearner) else None
     if not isinstance(player, BandwidthMixture):
         return ""
     whole = [expert.loss / rows for expert in player.experts if expert.rounds == rows]

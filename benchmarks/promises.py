@@ -10,9 +10,9 @@ import numpy as np
 from aioli import Auto
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.state.certificate import Certificate
+from aioli.states.certificate import Certificate
+from aioli.states.mixture.views import VIEWS, Views
 from aioli.streams.synthetic import against
-from aioli.streams.views import VIEWS, Views
 from benchmarks.real_streams import load_stream
 
 __all__ = ["Promise", "check_promises", "promise_lines", "promises_of"]

@@ -7,7 +7,7 @@ import numpy as np
 
 from aioli import AIOLI
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.state.play import BLOCK, BLOCK_WIDTH
+from aioli.states.dense.play import BLOCK, BLOCK_WIDTH
 from aioli.streams.rows import CHUNK_BYTES
 from benchmarks.streams import normal_stream
 from benchmarks.table import Table

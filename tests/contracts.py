@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_array_equal
 from support import make_labels, make_rows
 
-from aioli.learners.row_by_row import RowByRow
+from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.numerics.compiling import Matrix, Vector
 
 Make = Callable[[], RowByRow]

@@ -9,7 +9,7 @@ from scipy.optimize import minimize
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.curvature import paper_curvature_many, tight_curvature_many
 from aioli.numerics.logistic import sigmoid_many
-from aioli.state.game import Curvature, Game
+from aioli.outcomes.spec import Curvature, GameSpec
 
 KINDS = ["random", "collinear", "ill-scaled", "repeated", "sparse"]
 
@@ -44,19 +44,19 @@ def game(
     regulariser: float = 0.5,
     curvature: Curvature = "tight",
     forgetting: float = 1.0,
-) -> Game:
+) -> GameSpec:
     """A game without an intercept: its rows are the state's rows."""
-    return Game(radius, ridge, regulariser, curvature, forgetting, intercept=False)
+    return GameSpec(radius, ridge, regulariser, curvature, forgetting, intercept=False)
 
 
-def curvatures(rules: Game, X: Matrix, z: Vector) -> Vector:
+def curvatures(rules: GameSpec, X: Matrix, z: Vector) -> Vector:
     """h of each row, from its definition."""
     C = rules.radius * np.linalg.norm(X, axis=1)
     return tight_curvature_many(z, C) if rules.curvature == "tight" else paper_curvature_many(z, C)
 
 
 def sums_of_surrogates(
-    rules: Game, X: Matrix, y: Vector, z: Vector, weights: Vector | float = 1.0
+    rules: GameSpec, X: Matrix, y: Vector, z: Vector, weights: Vector | float = 1.0
 ) -> tuple[Matrix, Vector]:
     """A and b of the definition, added up afresh from what was announced."""
     h = weights * curvatures(rules, X, z)
@@ -65,7 +65,7 @@ def sums_of_surrogates(
     return A, b
 
 
-def announce_by_minimising(rules: Game, A: Matrix, b: Vector, x: Vector) -> float:
+def announce_by_minimising(rules: GameSpec, A: Matrix, b: Vector, x: Vector) -> float:
     """The paper's argmin by SciPy: θᵀAθ - 2bᵀθ + c[ℓ(θᵀx, 1) + ℓ(θᵀx, 0)], over r = Lᵀθ with A = LLᵀ."""
     L = cholesky(A, lower=True)
     u, v = np.linalg.solve(L, b), np.linalg.solve(L, x)

@@ -14,21 +14,21 @@ __version__ = "0.1.0"
 # Where each public name lives. They are loaded on first use: importing aioli must not cost the second that Numba takes.
 _HOMES = {
     "AIOLI": "aioli.learners.aioli",
-    "AWV": "aioli.learners.awv",
-    "Algorithm2": "aioli.learners.algorithm2",
-    "Auto": "aioli.learners.auto",
-    "Certificate": "aioli.state.certificate",
-    "EKF": "aioli.learners.ekf",
-    "FTRL": "aioli.learners.ftrl",
-    "Foster": "aioli.learners.foster",
-    "KernelAIOLI": "aioli.learners.kernel",
-    "MaximumLikelihood": "aioli.learners.maximum_likelihood",
-    "Nystrom": "aioli.learners.nystrom",
-    "OGD": "aioli.learners.ogd",
-    "ONS": "aioli.learners.ons",
-    "OnlineToBatch": "aioli.learners.online_to_batch",
-    "RandomFeatures": "aioli.learners.random_features",
-    "SMP": "aioli.learners.smp",
+    "AWV": "aioli.learners.baselines.awv",
+    "Algorithm2": "aioli.learners.baselines.algorithm2",
+    "Auto": "aioli.learners.auto.auto",
+    "Certificate": "aioli.states.certificate",
+    "EKF": "aioli.learners.baselines.ekf",
+    "FTRL": "aioli.learners.baselines.ftrl",
+    "Foster": "aioli.learners.foster.foster",
+    "KernelAIOLI": "aioli.learners.kernel.kernel_aioli",
+    "MaximumLikelihood": "aioli.learners.baselines.maximum_likelihood",
+    "Nystrom": "aioli.learners.kernel.nystrom",
+    "OGD": "aioli.learners.baselines.ogd",
+    "ONS": "aioli.learners.baselines.ons",
+    "OnlineToBatch": "aioli.learners.batch.online_to_batch",
+    "RandomFeatures": "aioli.learners.kernel.random_features",
+    "SMP": "aioli.learners.baselines.smp",
     "Wide": "aioli.learners.wide",
 }
 
@@ -54,22 +54,22 @@ __all__ = [
 
 if TYPE_CHECKING:
     from aioli.learners.aioli import AIOLI
-    from aioli.learners.algorithm2 import Algorithm2
-    from aioli.learners.auto import Auto
-    from aioli.learners.awv import AWV
-    from aioli.learners.ekf import EKF
-    from aioli.learners.foster import Foster
-    from aioli.learners.ftrl import FTRL
-    from aioli.learners.kernel import KernelAIOLI
-    from aioli.learners.maximum_likelihood import MaximumLikelihood
-    from aioli.learners.nystrom import Nystrom
-    from aioli.learners.ogd import OGD
-    from aioli.learners.online_to_batch import OnlineToBatch
-    from aioli.learners.ons import ONS
-    from aioli.learners.random_features import RandomFeatures
-    from aioli.learners.smp import SMP
+    from aioli.learners.auto.auto import Auto
+    from aioli.learners.baselines.algorithm2 import Algorithm2
+    from aioli.learners.baselines.awv import AWV
+    from aioli.learners.baselines.ekf import EKF
+    from aioli.learners.baselines.ftrl import FTRL
+    from aioli.learners.baselines.maximum_likelihood import MaximumLikelihood
+    from aioli.learners.baselines.ogd import OGD
+    from aioli.learners.baselines.ons import ONS
+    from aioli.learners.baselines.smp import SMP
+    from aioli.learners.batch.online_to_batch import OnlineToBatch
+    from aioli.learners.foster.foster import Foster
+    from aioli.learners.kernel.kernel_aioli import KernelAIOLI
+    from aioli.learners.kernel.nystrom import Nystrom
+    from aioli.learners.kernel.random_features import RandomFeatures
     from aioli.learners.wide import Wide
-    from aioli.state.certificate import Certificate
+    from aioli.states.certificate import Certificate
 
 
 def __getattr__(name: str) -> object:

@@ -16,7 +16,7 @@ from aioli import __version__
 
 __all__ = ["console", "main"]
 
-READER = "aioli-reader"  # the thread of `commands.playing` that reads ahead
+READER = "aioli-reader"  # the thread of `evaluate.loop` that reads ahead
 
 
 def console() -> NoReturn:
@@ -235,11 +235,11 @@ def _run(given: argparse.Namespace) -> None:
         kept = {name: getattr(given, name) for name in ("checkpoint", "resume", "every")}
         run_stream(Options(**asked, **kept, reading=_reading(given), as_json=given.json))
     elif given.command == "compare":
-        from aioli.commands.compare import Comparison, compare_stream
+        from aioli.commands.compare import ComparisonOptions, compare_stream
 
         asked = {name: getattr(given, name) for name in ("source", "learner", "rows", "seed", "report", "figure")}
         peers = tuple(name for name in given.peers.split(",") if name)
-        compare_stream(Comparison(**asked, peers=peers, reading=_reading(given), as_json=given.json))
+        compare_stream(ComparisonOptions(**asked, peers=peers, reading=_reading(given), as_json=given.json))
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 

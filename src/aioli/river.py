@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from aioli.faces import fresh_copy, learn_rows
 from aioli.learners.aioli import AIOLI
+from aioli.learners.cloning import fresh_copy, learn_rows
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
 

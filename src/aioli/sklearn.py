@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from aioli.faces import fresh_copy, learn_rows
-from aioli.learners.online_to_batch import OnlineToBatch
+from aioli.learners.batch.online_to_batch import OnlineToBatch
+from aioli.learners.cloning import fresh_copy, learn_rows
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import logit, softplus_many

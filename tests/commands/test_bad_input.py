@@ -12,8 +12,8 @@ from command_files import HEADER, visits, write_visits
 
 from aioli.cli import main
 from aioli.commands import summary
-from aioli.commands.models import save_model
-from aioli.state import files
+from aioli.snapshots import codec as files
+from aioli.store.models import save_model
 
 GOOD = 1500  # rows before the bad one: more than the thousand by which columns are told apart
 BAD_LINE = f"line {GOOD + 2}"
@@ -183,7 +183,7 @@ def no_space(*_: object, **__: object) -> Any:
     [
         (lambda patch: patch.setattr(os, "fsync", no_space), "out.csv"),
         (lambda patch: patch.setattr(summary, "write_predictions", no_space), "standard output"),
-        (lambda patch: patch.setattr("aioli.commands.predictions._write_csv", no_space), "out.csv"),
+        (lambda patch: patch.setattr("aioli.store.predictions._write_csv", no_space), "out.csv"),
         (lambda patch: patch.setattr(files, "save_file", no_space), "model.aioli"),
         (lambda patch: patch.setattr("aioli.report.page.page", no_space), "page.html"),
     ],

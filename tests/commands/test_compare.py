@@ -16,11 +16,11 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli import Auto
 from aioli.cli import main
 from aioli.commands import compare
-from aioli.commands.contest import Contest
-from aioli.commands.contest_display import ContestDisplay
-from aioli.commands.synthetic import SyntheticStream
+from aioli.commands.comparison_display import ContestDisplay
+from aioli.evaluate.comparison import Comparison
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.synthetic import named
+from aioli.streams.synthetic_stream import SyntheticStream
 
 NAMES = ["Auto", "River", "River scaled", "VW", "VW --coin", "VW --ftrl", "sklearn SGD"]
 
@@ -105,7 +105,7 @@ def test_sparse_rows_reach_everybody(ending: str, tmp_path: Path, capsys: pytest
 def test_a_terminal_has_a_table_that_leaves_no_trace() -> None:
     terminal = Terminal()
     display = ContestDisplay(None, terminal)
-    contest = Contest(SyntheticStream("synthetic:logistic", 50, 0), Auto(), {"half": Broken(100, 0.5)})
+    contest = Comparison(SyntheticStream("synthetic:logistic", 50, 0), Auto(), {"half": Broken(100, 0.5)})
     for _ in contest.tables():
         display._last = -math.inf  # it is time again
         display.show(contest)
@@ -213,7 +213,7 @@ def test_everybody_plays_the_same_rows_and_is_looked_at_together() -> None:
             seen.append(X.copy())
             return super().announce(X, y, weights)
 
-    contest = Contest(SyntheticStream("synthetic:logistic", 3000, 0), Auto(), {"watching": Watching(9999, 0.5)})
+    contest = Comparison(SyntheticStream("synthetic:logistic", 3000, 0), Auto(), {"watching": Watching(9999, 0.5)})
     for rows in contest.tables():
         assert rows == contest.rows
     contest.close()
@@ -226,7 +226,7 @@ def test_everybody_plays_the_same_rows_and_is_looked_at_together() -> None:
 
 def test_memory_does_not_grow_with_the_rows() -> None:
     def peak(rows: int) -> int:
-        contest = Contest(SyntheticStream("synthetic:logistic", rows, 0), Auto(), {"half": Broken(rows, 0.5)})
+        contest = Comparison(SyntheticStream("synthetic:logistic", rows, 0), Auto(), {"half": Broken(rows, 0.5)})
         tracemalloc.start()
         for _ in contest.tables():
             pass

@@ -14,9 +14,9 @@ from command_files import write_visits
 from aioli import AIOLI
 from aioli.cli import main
 from aioli.commands.display import Display, as_json, told
-from aioli.commands.playing import Playing
-from aioli.commands.synthetic import SyntheticStream
+from aioli.evaluate.loop import Playing
 from aioli.evaluate.scores import LogLoss
+from aioli.streams.synthetic_stream import SyntheticStream
 
 WIPED = "\r\x1b[K"
 

@@ -13,17 +13,17 @@ from command_files import write_visits
 ROWS = 3_000
 # Where to kill: before or after the n-th call of a function that a checkpoint, or the end of a run, comes through.
 STAGES = [
-    ("aioli.state.files", "save_file", 3, False),  # the learner has not been written, nor the run
-    ("aioli.state.files", "save_file", 4, True),  # a file is whole, but has not got its name
-    ("aioli.state.files", "os.replace", 4, True),  # it has, but nobody knows it on the disk
-    ("aioli.commands.checkpoints", "Spool.sync", 2, True),  # predictions are further than the checkpoint
-    ("aioli.commands.checkpoints", "Checkpoints.keep", 5, True),
+    ("aioli.snapshots.codec", "save_file", 3, False),  # the learner has not been written, nor the run
+    ("aioli.snapshots.codec", "save_file", 4, True),  # a file is whole, but has not got its name
+    ("aioli.snapshots.codec", "os.replace", 4, True),  # it has, but nobody knows it on the disk
+    ("aioli.store.checkpoints", "Spool.sync", 2, True),  # predictions are further than the checkpoint
+    ("aioli.store.checkpoints", "Checkpoints.keep", 5, True),
     ("aioli.commands.summary", "write_predictions", 1, False),
-    ("aioli.commands.predictions", "_write_parquet", 1, True),  # whole, but under another name
+    ("aioli.store.predictions", "_write_parquet", 1, True),  # whole, but under another name
     ("aioli.commands.summary", "write_predictions", 1, True),
-    ("aioli.commands.hindsight", "best_in_ball", 3, True),
-    ("aioli.commands.checkpoints", "Checkpoints.remove", 1, False),
-    ("aioli.commands.checkpoints", "Checkpoints.remove", 1, True),
+    ("aioli.evaluate.regret", "best_in_ball", 3, True),
+    ("aioli.store.checkpoints", "Checkpoints.remove", 1, False),
+    ("aioli.store.checkpoints", "Checkpoints.remove", 1, True),
 ]
 
 

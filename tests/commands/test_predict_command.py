@@ -11,7 +11,7 @@ from command_files import HEADER, visits, write_visits
 from numpy.testing import assert_array_equal
 
 from aioli.cli import main
-from aioli.commands.models import load_model
+from aioli.store.models import load_model
 from aioli.streams.filestream import FileStream, Reading
 
 TAUGHT, NEW = 600, 200

@@ -11,9 +11,9 @@ from command_files import write_visits
 
 import aioli
 from aioli.cli import main
-from aioli.commands.checkpoints import Checkpoints
-from aioli.commands.interrupting import Patience
-from aioli.commands.models import load_model
+from aioli.evaluate.deferred_sigint import DeferredSigint
+from aioli.store.checkpoints import Checkpoints
+from aioli.store.models import load_model
 from aioli.streams.filestream import FileStream
 
 ROWS = 400
@@ -175,7 +175,7 @@ def test_a_learner_that_refuses_a_row_keeps_those_before(tmp_path: Path, capsys:
     assert json.loads(capsys.readouterr().out)["rounds"] == learned <= 50
 
 
-def ask(patience: Patience, times: int, heard: list[int]) -> None:
+def ask(patience: DeferredSigint, times: int, heard: list[int]) -> None:
     with patience.busy():
         for time in range(times):
             signal.raise_signal(signal.SIGINT)
@@ -185,7 +185,7 @@ def ask(patience: Patience, times: int, heard: list[int]) -> None:
 @pytest.mark.parametrize(("times", "heard_late"), [(1, [0]), (2, [0])])
 def test_an_interruption_waits_but_who_asks_twice_is_heard_at_once(times: int, heard_late: list[int]) -> None:
     heard: list[int] = []
-    with Patience() as patience, pytest.raises(KeyboardInterrupt):
+    with DeferredSigint() as patience, pytest.raises(KeyboardInterrupt):
         ask(patience, times, heard)
     assert heard == heard_late
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler

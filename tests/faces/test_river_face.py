@@ -18,7 +18,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from river_frames import as_frame, dictionaries, pandas, polars
 
 from aioli import AIOLI, Auto
-from aioli.learners.ogd import OGD
+from aioli.learners.baselines.ogd import OGD
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.river import AIOLIClassifier
 

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from aioli import AIOLI, Auto
-from aioli.learners.ogd import OGD
+from aioli.learners.baselines.ogd import OGD
 from aioli.numerics.logistic import sigmoid_many
 from aioli.sklearn import AIOLIClassifier
 

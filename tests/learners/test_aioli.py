@@ -14,7 +14,7 @@ from aioli import AIOLI, Algorithm2
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
-from aioli.state.state import Tally
+from aioli.outcomes.two_classes import Tally
 
 
 def example_stream(n: int = 200, d: int = 4, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -109,7 +109,7 @@ def test_a_late_label_is_learned_at_the_prediction_that_was_announced() -> None:
             p = learner.learn(X[t - delay], y[t - delay], logit=announced[t - delay])
             assert_allclose(p, sigmoid_many(announced[t - delay]))
     n = len(X) - delay
-    A, b = sums_of_surrogates(learner._game, X[:n], y[:n], np.array(announced[:n]))
+    A, b = sums_of_surrogates(learner._spec, X[:n], y[:n], np.array(announced[:n]))
     P, w = state_by_definition(A, b)
     assert_allclose(knowledge(learner)[0], P, atol=1e-10)
     assert_allclose(knowledge(learner)[1], w, atol=1e-9)
@@ -148,7 +148,7 @@ def test_merging_two_halves_is_the_sum_of_their_surrogates(factored: bool) -> No
     left, right = AIOLI(intercept=False), AIOLI(intercept=False)
     halves = [left.learn_many(X[:90], y[:90]), right.learn_many(X[90:], y[90:])]
     z = np.concatenate(halves)
-    A, b = sums_of_surrogates(left._game, X, y, np.log(z / (1 - z)))
+    A, b = sums_of_surrogates(left._spec, X, y, np.log(z / (1 - z)))
     if factored:
         assert right._state is not None
         right._state.factor()
@@ -195,7 +195,7 @@ def test_a_million_rounds_with_a_constant_zero_and_a_collinear_column_stay_the_d
     y = (X[:, 0] - 0.5 * X[:, 1] + rng.logistic(size=len(X)) > 0).astype(float)
     learner = AIOLI(intercept=False)
     p = learner.learn_many(X, y)
-    A, b = sums_of_surrogates(learner._game, X, y, np.log(p / (1 - p)))
+    A, b = sums_of_surrogates(learner._spec, X, y, np.log(p / (1 - p)))
     P, w = state_by_definition(A, b)
     assert learner._state is not None
     assert_allclose(learner._state.covariance(), P, rtol=1e-5, atol=1e-8)

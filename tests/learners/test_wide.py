@@ -15,8 +15,8 @@ from aioli import Wide
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.wide import is_wide
 from aioli.numerics.compiling import Vector
-from aioli.state.files import read_file, write_file
-from aioli.state.wide_kernels import record_size
+from aioli.snapshots.codec import read_file, write_file
+from aioli.states.sparse.loops import record_size
 from aioli.streams import sparse_rows
 
 WIDTH = 400
@@ -149,10 +149,10 @@ def test_new_columns_are_as_if_they_had_been_there_from_the_first_row() -> None:
 
 def test_growing_by_one_column_at_a_time_seldom_moves_anything() -> None:
     learner, _ = played(*words())
-    halls = {id(learner._state.hall): learner._state.hall}  # kept, so that no address is used twice
+    halls = {id(learner._state.records): learner._state.records}  # kept, so that no address is used twice
     for _ in range(3000):
         learner.grow(1)
-        halls[id(learner._state.hall)] = learner._state.hall
+        halls[id(learner._state.records)] = learner._state.records
     assert len(halls) <= 5  # 400, 800, 1600, 3200, 6400
 
 
@@ -244,8 +244,8 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
         ("columns", tensors["columns"] + 300.0),
         ("columns", tensors["columns"][::-1]),
         ("columns", tensors["columns"] + 0.5),
-        ("hall", tensors["hall"][:, 1:]),
-        ("board", tensors["board"][1:]),
+        ("records", tensors["records"][:, 1:]),
+        ("mixture_buffer", tensors["mixture_buffer"][1:]),
     ):
         write_file(tmp_path / "other", header, {**tensors, name: wrong})
         with pytest.raises(ValueError, match="is not a complete learner"):
@@ -256,10 +256,10 @@ def test_memory_is_a_few_numbers_a_column_and_files_hold_only_columns_that_were_
     width = 200_000
     X, y = words(50, width)
     learner, _ = played(X, y)
-    assert learner._state.hall.shape == (width, record_size(10)) == (width, 45)
+    assert learner._state.records.shape == (width, record_size(10)) == (width, 45)
     learner.save(tmp_path / "model")
     met = len(np.unique(X.indices))
-    assert (tmp_path / "model").stat().st_size < 8 * 46 * met + 50_000  # the mixture's board, and the header
+    assert (tmp_path / "model").stat().st_size < 8 * 46 * met + 50_000  # the mixture's mixture_buffer, and the header
 
 
 def test_rows_are_wide_by_their_width_and_their_first_row_in_whatever_form_and_number_they_come() -> None:

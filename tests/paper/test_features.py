@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from aioli.evaluate.hindsight import best_in_ball
-from aioli.learners.dictionary import KERNELS
+from aioli.learners.kernel.dictionary import KERNELS
 from aioli.paper.features import DICTIONARY, EXACT, RANDOM, TARGETS, Pass, best_function, draw_rows, measure, plan
 
 

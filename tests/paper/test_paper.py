@@ -17,18 +17,18 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from aioli.learners.algorithm2 import Algorithm2
-from aioli.learners.ekf import EKF
-from aioli.learners.ftrl import FTRL
-from aioli.learners.ogd import OGD
-from aioli.learners.ons import ONS
-from aioli.learners.row_by_row import RowByRow
+from aioli.learners.baselines.algorithm2 import Algorithm2
+from aioli.learners.baselines.ekf import EKF
+from aioli.learners.baselines.ftrl import FTRL
+from aioli.learners.baselines.ogd import OGD
+from aioli.learners.baselines.ons import ONS
+from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.paper import EXPERIMENTS, run_paper, running
-from aioli.paper.cast import CAST, best_losses, losses
+from aioli.paper.competitors import CAST, best_losses, losses
 from aioli.paper.folder import Folder
 from aioli.paper.growth import exponent, slope_interval, worse
-from aioli.paper.line import play_listing
+from aioli.paper.one_dimensional import play_listing
 from aioli.paper.theorem2 import steps
 from aioli.streams.laws import hazan_koren_levy
 

@@ -1,4 +1,4 @@
-"""The report as people see it: in a true browser, at a desk and on a phone, in the light and in the dark."""
+"""The report as people see it: in a true browser, at a buffer and on a phone, in the light and in the dark."""
 
 import re
 from collections.abc import Iterator

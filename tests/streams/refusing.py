@@ -31,7 +31,7 @@ def snapshot(learner: AIOLI) -> tuple[object, ...]:
     if state is None:
         return None, learner.n_features_, learner.feature_names_
     arrays = (state.P.tobytes(), state.w.tobytes(), state.tally.tobytes(), state.rules.tobytes())
-    probe = np.random.default_rng(4).normal(size=(5, state.width - state.game.intercept))
+    probe = np.random.default_rng(4).normal(size=(5, state.width - state.spec.intercept))
     return *arrays, state.factored, learner.predict_many(probe).tobytes(), learner.feature_names_
 
 

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from aioli.commands.contest import UNTIMED, Clock, Contest
-from aioli.commands.contest_display import ContestDisplay, columns_of_text
+from aioli.commands.comparison_display import ContestDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
+from aioli.commands.output_paths import check_apart, check_target
 from aioli.commands.peers import LIBRARIES, Peer, peers_of
 from aioli.commands.run import Options, check_label, make_learner
 from aioli.commands.summary import check_both_classes, find_regret, label_names, summarised, write_report
-from aioli.commands.writing import check_apart, check_target
+from aioli.evaluate.comparison import UNTIMED, Clock, Comparison
 from aioli.evaluate.scoreboard import CLIPPED, Scoreboard
 
-__all__ = ["Comparison", "compare_stream"]
+__all__ = ["ComparisonOptions", "compare_stream"]
 
 FIGURES = (".png", ".svg", ".pdf")
 INSTALL = "pip install 'aioli-online[bench]'"
@@ -30,14 +30,14 @@ HEADING = ("", "log loss", "Brier", "AUC", "ECE", "accuracy", "µs a row", "time
 
 
 @dataclass(frozen=True)
-class Comparison(Options):
+class ComparisonOptions(Options):
     """What `aioli compare` was asked for: a run, the libraries of the peers, and a file for the plot."""
 
     peers: Sequence[str] = tuple(LIBRARIES)
     figure: str | None = None
 
 
-def compare_stream(options: Comparison) -> None:
+def compare_stream(options: ComparisonOptions) -> None:
     """Play the stream to its end with everybody, and show how they did."""
     _check(options)
     stream = options.stream()
@@ -47,12 +47,12 @@ def compare_stream(options: Comparison) -> None:
         _compare(options, stream)
 
 
-def _compare(options: Comparison, stream: Any) -> None:
+def _compare(options: ComparisonOptions, stream: Any) -> None:
     display = ContestDisplay(None if options.as_json or sys.stdout.isatty() else sys.stdout)
     peers, missing = _invited(options.peers, stream.sparse)
     for sentence in missing.values():
         display.say(sentence)
-    contest = Contest(stream, stream.learner, peers, watched=options.report is not None)
+    contest = Comparison(stream, stream.learner, peers, watched=options.report is not None)
     try:
         for _ in contest.tables():
             display.show(contest)
@@ -68,7 +68,7 @@ def _compare(options: Comparison, stream: Any) -> None:
     _finish(options, contest, missing)
 
 
-def _check(options: Comparison) -> None:
+def _check(options: ComparisonOptions) -> None:
     if unknown := [name for name in options.peers if name not in LIBRARIES]:
         raise ValueError(f"there are no peers called {unknown[0]!r}; give some of {','.join(LIBRARIES)}")
     check_apart([options.source], [options.report, options.figure])
@@ -94,7 +94,7 @@ def _invited(libraries: Sequence[str], sparse: bool) -> tuple[dict[str, Peer], d
     return peers, missing
 
 
-def _finish(options: Comparison, contest: Contest, missing: Mapping[str, str]) -> None:
+def _finish(options: ComparisonOptions, contest: Comparison, missing: Mapping[str, str]) -> None:
     left = {**missing, **{each.name: each.left for each in contest.entrants if each.left is not None}}
     scores = _scores(contest)
     names = label_names(contest.stream)
@@ -114,7 +114,7 @@ def _finish(options: Comparison, contest: Contest, missing: Mapping[str, str]) -
     check_both_classes(options.source, contest, names)
 
 
-def _scores(contest: Contest) -> dict[str, dict[str, Any]]:
+def _scores(contest: Comparison) -> dict[str, dict[str, Any]]:
     """Every learner's scores, the best log loss first; what cannot be said is None."""
     certificate = getattr(contest.learner, "certificate", None)
     proven = float(certificate()) if callable(certificate) else None
@@ -132,7 +132,7 @@ def _scores(contest: Contest) -> dict[str, dict[str, Any]]:
     return {name: of(name, *parts) for name, parts in ranked}
 
 
-def _told(contest: Contest, scores: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
+def _told(contest: Comparison, scores: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
     forms = dict.fromkeys(SCORES, "{:.4f}")
     forms |= {"microseconds_a_row": "{:,.1f}", "time_ratio": "{:.3g}×", "certificate": "{:,.1f} nats"}
     rows = [
@@ -146,7 +146,7 @@ def _told(contest: Contest, scores: Mapping[str, Mapping[str, Any]]) -> Iterator
     yield from _doubts(contest)
 
 
-def _doubts(contest: Contest) -> Iterator[str]:
+def _doubts(contest: Comparison) -> Iterator[str]:
     """Whose log loss would be infinite, had certainties not been read as the numbers next to them."""
     boards = {contest.name: contest.board, **{each.name: each.board for each in contest.playing}}
     for name, board in boards.items():

@@ -9,7 +9,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
-from aioli.commands.playing import Playing
+from aioli.evaluate.loop import Playing
 from aioli.report.record import Point
 
 __all__ = ["Display", "as_json", "finite", "told"]

@@ -4,9 +4,9 @@ from typing import Any
 
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import finite, told
-from aioli.commands.models import load_model
 from aioli.commands.summary import ball_of
-from aioli.learners.effects import effects, unit_of
+from aioli.evaluate.effects import effects, unit_of
+from aioli.store.models import load_model
 
 __all__ = ["inspect_model"]
 

@@ -10,11 +10,11 @@ import numpy as np
 
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import told
-from aioli.commands.models import load_model
-from aioli.commands.predictions import Spool, check_ending, write_predictions
-from aioli.commands.writing import check_apart
+from aioli.commands.output_paths import check_apart
 from aioli.evaluate.scoreboard import Scoreboard
 from aioli.numerics.compiling import Vector
+from aioli.store.models import load_model
+from aioli.store.predictions import Spool, check_ending, write_predictions
 from aioli.streams.filestream import FileStream, Reading
 
 __all__ = ["predict_file"]

@@ -8,17 +8,17 @@ from contextlib import closing, nullcontext, suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from aioli.commands.checkpoints import Checkpoints
-from aioli.commands.choosing import learner_by_name
 from aioli.commands.display import Display
-from aioli.commands.models import save_model, why_not_saved
-from aioli.commands.playing import Playing
-from aioli.commands.predictions import Spool, check_ending
+from aioli.commands.learner_spec import learner_by_name
+from aioli.commands.output_paths import check_apart, check_target
 from aioli.commands.summary import check_both_classes, finish, label_names
-from aioli.commands.synthetic import SCHEME, SyntheticStream
-from aioli.commands.writing import check_apart, check_target
+from aioli.evaluate.loop import Playing
+from aioli.store.checkpoints import Checkpoints
+from aioli.store.models import save_model, why_not_saved
+from aioli.store.predictions import Spool, check_ending
 from aioli.streams.files.sources import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
 __all__ = ["Options", "check_label", "make_learner", "run_stream"]
 

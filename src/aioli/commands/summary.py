@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from aioli import __version__
-from aioli.commands.columns import described
 from aioli.commands.display import as_json, finite, told
-from aioli.commands.models import save_model
-from aioli.commands.playing import Playing
-from aioli.commands.predictions import write_predictions
-from aioli.commands.synthetic import SCHEME, SyntheticStream
-from aioli.commands.writing import naming
+from aioli.evaluate.column_summary import described
+from aioli.evaluate.loop import Playing
+from aioli.snapshots.whole_files import naming
+from aioli.store.models import save_model
+from aioli.store.predictions import write_predictions
 from aioli.streams.files.sources import STANDARD_INPUT
+from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
 __all__ = ["ball_of", "check_both_classes", "find_regret", "finish", "label_names", "summarised", "write_report"]
 
@@ -49,7 +49,7 @@ def find_regret(options: Any, playing: Playing) -> None:
     """Enter the regret into the history, by a second pass, where the stream can be read twice and memory holds it."""
     stream = playing.stream
     if _comes_again(options.source) and not stream.sparse:
-        from aioli.commands.hindsight import AFFORDABLE, with_regret
+        from aioli.evaluate.regret import AFFORDABLE, with_regret
 
         width = len(stream.features)
         if playing.rows * width <= AFFORDABLE:
@@ -116,7 +116,7 @@ def write_report(
     options: Any, playing: Playing, names: tuple[str, str], summary: dict[str, Any], remarks: Sequence[str] = ()
 ) -> None:
     """Write the page of the run, with further remarks at its end."""
-    from aioli.learners.effects import effects, unit_of
+    from aioli.evaluate.effects import effects, unit_of
     from aioli.report.page import write_page
     from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
 

@@ -9,16 +9,17 @@ from typing import Any, Self, cast
 import numpy as np
 from numpy import ndarray
 
-from aioli.learners.columns import ColumnLearner
+from aioli.learners.base import ColumnLearner
 from aioli.learners.parameters import require_number
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.state.certificate import Certificate, running_certificate, tight_certificate
-from aioli.state.files import read_file, write_file
-from aioli.state.game import Curvature, Game
-from aioli.state.play import logits_of_rows, play
-from aioli.state.single import play_one, predict_one
-from aioli.state.state import State, Tally
+from aioli.outcomes.spec import Curvature, GameSpec
+from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.codec import read_file, write_file
+from aioli.states.certificate import Certificate, running_certificate, tight_certificate
+from aioli.states.dense.play import logits_of_rows, play
+from aioli.states.dense.single_row import play_one, predict_one
+from aioli.states.dense.state import State
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
 __all__ = ["AIOLI"]
@@ -100,7 +101,7 @@ class AIOLI(ColumnLearner):
         self.forgetting = forgetting
         self.intercept = intercept
         B = require_number("radius", radius)
-        self._game = Game(
+        self._spec = GameSpec(
             radius=B,
             ridge=require_number("ridge", ridge) if ridge is not None else _ridge_of_the_paper(B),
             regulariser=require_number("regulariser", regulariser),
@@ -109,7 +110,7 @@ class AIOLI(ColumnLearner):
             intercept=bool(intercept),
         )
         self._state: State | None = None
-        self._desk: Any = None  # the state's, once there is one: a cast would cost a call a row
+        self._buffer: Any = None  # the state's, once there is one: a cast would cost a call a row
 
     # ---- one row
 
@@ -117,7 +118,7 @@ class AIOLI(ColumnLearner):
         """The probability that the row's label is 1; changes nothing. O(d²)."""
         if type(x) is ndarray:
             try:
-                p = predict_one(self._desk, x)
+                p = predict_one(self._buffer, x)
                 if p >= 0.0:
                     return p
             except TypeError:  # another type of number, another layout, or the very first row
@@ -136,7 +137,7 @@ class AIOLI(ColumnLearner):
         """
         if weight == 1.0 and logit is None and type(x) is ndarray:
             try:
-                p = play_one(self._desk, x, LABELS[y])
+                p = play_one(self._buffer, x, LABELS[y])
                 if p >= 0.0:
                     return p
             except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
@@ -151,7 +152,7 @@ class AIOLI(ColumnLearner):
         O(1), and valid at any time. `tight` solves a trust-region problem for a smaller one, O(d³).
         """
         if self._state is None:
-            return running_certificate(State(self._game, 1))
+            return running_certificate(State(self._spec, 1))
         return tight_certificate(self._state) if tight else running_certificate(self._state)
 
     @property
@@ -167,7 +168,7 @@ class AIOLI(ColumnLearner):
     @property
     def n_features_(self) -> int | None:
         """How many columns a row has, the intercept not counted; None before the first row."""
-        return None if self._state is None else self._state.width - self._game.intercept
+        return None if self._state is None else self._state.width - self._spec.intercept
 
     @property
     def coefficients_(self) -> Vector:
@@ -189,7 +190,7 @@ class AIOLI(ColumnLearner):
 
         The result is the state that the definition gives to both games, and its certificate is for both together.
         """
-        if not isinstance(other, AIOLI) or self._game != other._game:
+        if not isinstance(other, AIOLI) or self._spec != other._spec:
             raise ValueError(f"{other!r} plays by other rules than {self!r}; give both the same parameters")
         if self._state is not None and other._state is not None:
             if self._state.width != other._state.width:
@@ -204,7 +205,7 @@ class AIOLI(ColumnLearner):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
-        state = State(self._game, 0) if self._state is None else self._state
+        state = State(self._spec, 0) if self._state is None else self._state
         header = {
             "learner": "AIOLI",
             "parameters": self._played(),
@@ -221,12 +222,12 @@ class AIOLI(ColumnLearner):
         try:
             learner = cls(**header["parameters"])
             features = header["features"]
-            width = 0 if features is None else int(features) + learner._game.intercept
+            width = 0 if features is None else int(features) + learner._spec.intercept
             shapes = {name: array.shape for name, array in tensors.items()}
             if shapes != {"P": (width, width), "w": (width,), "tally": (len(Tally),)}:
                 raise ValueError(f"its arrays have shapes {shapes}")
             if features is not None:
-                state = State(learner._game, width)
+                state = State(learner._spec, width)
                 learner._settle(state.holding(**cast(Any, tensors), factored=bool(header["factored"])))
             learner.feature_names_ = header["names"]
         except (KeyError, TypeError, ValueError, OverflowError) as error:
@@ -235,7 +236,7 @@ class AIOLI(ColumnLearner):
 
     def _played(self) -> dict[str, Any]:
         """The parameters of the game itself, whatever the attributes have been set to since."""
-        played = asdict(self._game)
+        played = asdict(self._spec)
         if self.ridge is None:
             played["ridge"] = None
         given = self._parameters()
@@ -258,8 +259,8 @@ class AIOLI(ColumnLearner):
     # ---- within
 
     def _rows(self, X: object, single: bool = False) -> Rows:
-        game, width = self._game, self.n_features_
-        return Rows(X, intercept=game.intercept, widest=game.widest_row, width=width, names=self._names, single=single)
+        spec, width = self._spec, self.n_features_
+        return Rows(X, intercept=spec.intercept, widest=spec.widest_row, width=width, names=self._names, single=single)
 
     def _logits(self, rows: Rows) -> Vector:
         if self._state is None:
@@ -267,9 +268,9 @@ class AIOLI(ColumnLearner):
         return np.concatenate([logits_of_rows(self._state, chunk) for _, chunk in rows])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes = as_weights(weights, rows, self._game.widest_row)
+        stakes = as_weights(weights, rows, self._spec.widest_row)
         announced = as_logits(logits, len(rows))
-        state = self._state or State(self._game, rows.width + self._game.intercept)
+        state = self._state or State(self._spec, rows.width + self._spec.intercept)
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
             play(state, chunk, labels[part], stakes[part], announced[part])
@@ -277,10 +278,10 @@ class AIOLI(ColumnLearner):
         return sigmoid_many(announced)
 
     def _settle(self, state: State) -> None:
-        self._state, self._desk = state, state.desk
+        self._state, self._buffer = state, state.buffer
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_desk": None}
+        return {**self.__dict__, "_buffer": None}
 
     def __setstate__(self, contents: dict[str, Any]) -> None:
         self.__dict__.update(contents)

@@ -8,17 +8,17 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
-from aioli.learners.columns import ColumnLearner
+from aioli.learners.base import ColumnLearner
 from aioli.learners.wide_experts import EXPERTS
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.state.certificate import Certificate
-from aioli.state.files import read_file, write_file
-from aioli.state.wide import WideState
-from aioli.state.wide_kernels import WideTally, length_of_entries
+from aioli.snapshots.codec import read_file, write_file
+from aioli.states.certificate import Certificate
+from aioli.states.sparse.loops import WideTally, length_of_entries
+from aioli.states.sparse.state import WideState
+from aioli.states.sparse.views import VIEWS
 from aioli.streams.rows import LABELS, as_logits, as_weights
 from aioli.streams.sparse_rows import Indices, SparseChunk, SparseRows
-from aioli.streams.word_views import VIEWS
 
 __all__ = ["Wide", "is_wide"]
 
@@ -34,9 +34,10 @@ MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eigh
 class Wide(ColumnLearner):
     r"""Online logistic regression for wide and sparse rows: words, clicks, one-hot categories. Nothing to tune.
 
-    AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`state.sketch`), and takes
-    each step to where it ends, so that correlated words cannot throw it. Ten of them, on three views of the row that do
-    not depend on the unit of a column (`streams.word_views`), play beside naive Bayes in the mixture of `Auto`:
+    AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`states.sparse.diagonal`),
+    and takes each step to where it ends, so that correlated words cannot throw it. Ten of them, on three views of the
+    row that do not depend on the unit of a column (`states.sparse.views`), play beside naive Bayes in the mixture of
+    `Auto`:
 
     $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln\frac{11}{0.4} + 1.11\ln\frac{n+9}{9} \quad \text{for every expert } i,$$
 
@@ -128,7 +129,7 @@ class Wide(ColumnLearner):
 
         The models are $\theta_0 + \theta^\top x/\|x\|$ with ‖θ‖ ≤ `radius`, the intercept counted in. The loss is
         convex, so $\sum g_t z_t + B\|\sum g_t\bar x_t\|$ bounds the regret of whatever was announced
-        (`state.wide_kernels`): weights, drift and late labels are covered, and so is every radius at once. It is the
+        (`states.sparse.loops`): weights, drift and late labels are covered, and so is every radius at once. It is the
         run's own proof and no theorem: nothing is promised beforehand. `tight` has nothing to add here. O(d).
         """
         del tight

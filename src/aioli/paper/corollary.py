@@ -14,15 +14,15 @@ import numpy as np
 
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.aioli import AIOLI
-from aioli.learners.online_to_batch import OnlineToBatch
+from aioli.learners.batch.online_to_batch import OnlineToBatch
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
+from aioli.outcomes.spec import Curvature
 from aioli.paper.drawing import Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Folder
 from aioli.paper.theorem1 import on_the_sphere
-from aioli.state.certificate import theorem_bound
-from aioli.state.game import Curvature
+from aioli.states.certificate import theorem_bound
 from aioli.streams.laws import hazan_koren_levy
 
 __all__ = ["EXPERIMENT", "LAWS", "Draw", "measure"]

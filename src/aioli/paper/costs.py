@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from aioli.learners.aioli import AIOLI
-from aioli.learners.ekf import EKF
-from aioli.learners.foster import Foster
-from aioli.learners.ftrl import FTRL
-from aioli.learners.ogd import OGD
-from aioli.learners.ons import ONS
+from aioli.learners.baselines.ekf import EKF
+from aioli.learners.baselines.ftrl import FTRL
+from aioli.learners.baselines.ogd import OGD
+from aioli.learners.baselines.ons import ONS
+from aioli.learners.foster.foster import Foster
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from aioli.evaluate.hindsight import best_in_ball
-from aioli.learners.algorithm2 import Algorithm2
+from aioli.learners.baselines.algorithm2 import Algorithm2
 from aioli.numerics.compiling import Vector
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Folder
-from aioli.paper.line import play_listing
-from aioli.state.certificate import theorem_bound
+from aioli.paper.one_dimensional import play_listing
+from aioli.states.certificate import theorem_bound
 
 __all__ = ["EXPERIMENT"]
 

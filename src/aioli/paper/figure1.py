@@ -11,8 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from aioli.learners.aioli import AIOLI
-from aioli.learners.foster import Foster
-from aioli.learners.ftrl import FTRL
+from aioli.learners.baselines.ftrl import FTRL
+from aioli.learners.foster.foster import Foster
 from aioli.learners.protocol import Learner
 from aioli.numerics.logistic import logit, sigmoid_many
 from aioli.paper.drawing import COLOURS, Figure, tidy

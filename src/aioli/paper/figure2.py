@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from aioli.numerics.compiling import Matrix
-from aioli.paper.cast import CAST, best_losses, losses
+from aioli.paper.competitors import CAST, best_losses, losses
 from aioli.paper.drawing import COLOURS, Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Folder

@@ -10,9 +10,9 @@ from dataclasses import asdict
 from multiprocessing import get_context
 from typing import Any, TextIO
 
+from aioli.numerics.threads import one_blas_thread
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Cells, Folder, key_of
-from aioli.state.play import one_blas_thread
 
 __all__ = ["run_experiments"]
 

@@ -10,13 +10,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aioli.paper.cast import best_losses, losses
+from aioli.paper.competitors import best_losses, losses
 from aioli.paper.costs import BY_ROUNDS, BY_WIDTH, cost_by_rounds, cost_by_width
 from aioli.paper.drawing import COLOURS, Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Folder
 from aioli.paper.growth import exponent, slope_interval, worse
-from aioli.state.certificate import theorem_bound
+from aioli.states.certificate import theorem_bound
 from aioli.streams.laws import hazan_koren_levy
 
 __all__ = ["EXPERIMENT"]

@@ -14,10 +14,10 @@ import numpy as np
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.aioli import AIOLI
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.spec import Curvature
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Folder
-from aioli.state.game import Curvature
 from aioli.streams.laws import hazan_koren_levy
 from aioli.streams.synthetic import against, named
 
@@ -80,7 +80,7 @@ def measure(run: Bounded) -> list[Chain]:
     chains = []
     for ridge, (variant, curvature, c) in product(sorted({run.radius**-2, 0.01, 1.0}), VARIANTS):
         learner = AIOLI(run.radius, ridge, c, curvature, intercept=False)
-        for i, (n, X, y) in enumerate(_game(learner, run, lengths, known)):
+        for i, (n, X, y) in enumerate(_spec(learner, run, lengths, known)):
             least = best[i] if best else best_in_ball(X, y, run.radius, intercept=False).loss
             running, tight = learner.certificate(), learner.certificate(tight=True)
             numbers = (learner.loss - least, float(tight), float(running), running.theorem)
@@ -100,7 +100,7 @@ def _law(run: Bounded) -> tuple[Matrix, Vector]:
     return on_the_sphere(X), y
 
 
-def _game(
+def _spec(
     learner: AIOLI, run: Bounded, lengths: Sequence[int], known: tuple[Matrix, Vector] | None
 ) -> Iterator[tuple[int, Matrix, Vector]]:
     """Play on to each length; yields it with the rows and labels so far. An adversary's labels are made on the way."""

@@ -13,12 +13,12 @@ import numpy as np
 
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.aioli import AIOLI
-from aioli.learners.algorithm2 import Algorithm2
+from aioli.learners.baselines.algorithm2 import Algorithm2
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.folder import Folder
 from aioli.paper.theorem1 import on_the_sphere
-from aioli.state.certificate import theorem_bound
+from aioli.states.certificate import theorem_bound
 from aioli.streams.synthetic import against, named
 
 __all__ = ["EXPERIMENT"]

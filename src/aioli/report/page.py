@@ -13,7 +13,7 @@ from aioli.report.charts_over_rows import learner_name
 from aioli.report.markup import Markup, join, short, tag, text
 from aioli.report.record import Record
 from aioli.report.wording import duration, figure, finite, percent, whole
-from aioli.state.replacing import replacing
+from aioli.snapshots.whole_files import replacing
 
 __all__ = ["page", "write_page"]
 

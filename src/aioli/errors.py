@@ -1,0 +1,117 @@
+"""What is refused, as data: every error of aioli says what came, where, and what to do about it.
+
+All of them are `ValueError`s, so that code which catches those keeps working. The message is made from the parts, and
+the parts are there to be read: nobody has to take a sentence apart to find the row.
+
+>>> error = RowRefused("is nan", row=3, column="age", value=float("nan"), remedy="drop it or fill it first")
+>>> print(error)
+row 3: column 'age' is nan; drop it or fill it first (nothing was learned)
+>>> print(error.placed("line 12 of visits.csv"))
+line 12 of visits.csv: column 'age' is nan; drop it or fill it first
+"""
+
+__all__ = [
+    "AioliError",
+    "CapabilityMissing",
+    "FileRefused",
+    "LabelRefused",
+    "ParameterRefused",
+    "RowRefused",
+    "SnapshotRefused",
+]
+
+UNCHANGED = " (nothing was learned)"
+
+
+class AioliError(ValueError):
+    """Everything that aioli refuses is one of these."""
+
+
+class ParameterRefused(AioliError):
+    """A parameter is not what it must be.
+
+    Attributes
+    ----------
+    parameter, value
+        Its name, and what came.
+    """
+
+    def __init__(self, message: str, *, parameter: str, value: object = None) -> None:
+        super().__init__(message)
+        self.parameter, self.value = parameter, value
+
+
+class CapabilityMissing(AioliError):
+    """A learner was asked for what it cannot do: to grow, to merge, to weigh rows, to be saved."""
+
+
+class RowRefused(AioliError):
+    """A row, or several, cannot be learned from or predicted; the learner is as it was.
+
+    Parameters
+    ----------
+    problem
+        What is wrong, beginning with a verb where a column is named: "is nan".
+    row
+        The number of the row among those of the call, from 0; None where the call was about a single row or all of them.
+    column
+        The column's number from 0 or its name; None where no single column is to blame.
+    value
+        What came there.
+    remedy
+        What the caller can do.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        *,
+        row: int | None = None,
+        column: int | str | None = None,
+        value: object = None,
+        remedy: str = "",
+    ) -> None:
+        self.problem, self.row, self.column, self.value, self.remedy = problem, row, column, value, remedy
+        super().__init__(self._told("the row" if row is None else f"row {row}") + UNCHANGED)
+
+    def placed(self, where: str) -> str:
+        """Return the message with the row called by its place, such as its line in a file."""
+        return self._told(where)
+
+    def _told(self, where: str) -> str:
+        column = "" if self.column is None else f"column {self.column!r} "
+        remedy = f"; {self.remedy}" if self.remedy else ""
+        return f"{where}: {column}{self.problem}{remedy}"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _row_refused, (type(self), self.problem, self.row, self.column, self.value, self.remedy)
+
+
+class LabelRefused(RowRefused):
+    """A label is none of the two classes, or is missing."""
+
+
+class FileRefused(AioliError):
+    """A file cannot be read, or is not what it was taken for.
+
+    Attributes
+    ----------
+    path
+        The file.
+    place
+        Where in it, such as "line 12"; None where the file as a whole is refused.
+    """
+
+    def __init__(self, message: str, *, path: str = "", place: str | None = None) -> None:
+        super().__init__(message)
+        self.path, self.place = path, place
+
+
+class SnapshotRefused(AioliError):
+    """A snapshot is damaged, of another kind, or of a version that this one does not know."""
+
+
+def _row_refused(
+    kind: type[RowRefused], problem: str, row: int | None, column: int | str | None, value: object, remedy: str
+) -> RowRefused:
+    return kind(problem, row=row, column=column, value=value, remedy=remedy)

@@ -1,0 +1,46 @@
+"""Ctrl-C while a stream is played: it waits until the rows in hand have been learned, so that no state is torn."""
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Self
+
+__all__ = ["DeferredSigint"]
+
+
+class DeferredSigint:
+    """Holds back an interruption that comes within `busy`. Whoever asks twice is heard at once.
+
+    It does nothing where Ctrl-C is not Python's own affair: in another thread, or under another handler.
+    """
+
+    def __init__(self) -> None:
+        self._busy = self._asked = False
+        self._before: Any = None
+
+    def __enter__(self) -> Self:
+        ours = threading.current_thread() is threading.main_thread()
+        if ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            self._before = signal.signal(signal.SIGINT, self._heard)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._before is not None:
+            signal.signal(signal.SIGINT, self._before)
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """What is done within is done to its end."""
+        self._busy = True
+        try:
+            yield
+        finally:
+            self._busy = False
+        if self._asked:
+            raise KeyboardInterrupt
+
+    def _heard(self, *_: object) -> None:
+        if not self._busy or self._asked:
+            raise KeyboardInterrupt
+        self._asked = True

@@ -1,0 +1,56 @@
+"""The regret of a run, found in hindsight: a second pass over the stream, where memory can hold it."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from aioli.evaluate.hindsight import best_in_ball
+from aioli.learners.auto.experts import EXPERTS
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.report.record import Point
+from aioli.states.mixture.views import Views
+
+__all__ = ["AFFORDABLE", "with_regret"]
+
+AFFORDABLE = 4_000_000  # numbers that the comparator may hold in memory, and go through some hundred times
+LEAST_ROWS = 16  # before that there is little to regret
+
+
+def with_regret(history: list[Point], again: Iterable[Any], learner: Any, width: int) -> list[Point]:
+    """The history with the regret at each of its points, against the ball of the learner's certificate.
+
+    `again` are the batches of the stream from its beginning. Without a certificate, or beyond what is affordable,
+    there is none.
+    """
+    if not history or not callable(getattr(learner, "certificate", None)) or history[-1].rows * width > AFFORDABLE:
+        return history
+    certificate = learner.certificate()
+    expert = next((expert for expert in EXPERTS if expert.name == certificate.against), None)
+    if expert is None and (certificate.against or not hasattr(learner, "coefficients_")):
+        return history  # its ball is not one of linear models of the columns, or of their views
+    rows, labels, weights = _gathered(again, width)
+    intercept = bool(getattr(learner, "intercept", False))
+    if expert is not None:  # a model of a mixture's expert sees the rows as that expert did
+        rows, intercept = Views(width).of_rows(rows)[expert.kind], False
+    filled = []
+    for point in history:
+        if point.rows >= LEAST_ROWS and point.log_loss is not None:
+            part = slice(point.rows)
+            stakes = None if weights is None else weights[part]
+            best = best_in_ball(rows[part], labels[part], certificate.radius, intercept=intercept, weights=stakes)
+            point = replace(point, regret=point.rows * point.log_loss - best.loss)
+        filled.append(point)
+    return filled
+
+
+def _gathered(again: Iterable[Any], width: int) -> tuple[Matrix, Vector, Vector | None]:
+    rows, labels, weights = [], [], []
+    for batch in again:
+        X = batch.X if isinstance(batch.X, np.ndarray) else batch.X.toarray()
+        rows.append(np.pad(X, ((0, 0), (0, width - X.shape[1]))))
+        labels.append(batch.y)
+        if batch.weights is not None:
+            weights.append(batch.weights)
+    return np.concatenate(rows), np.concatenate(labels), np.concatenate(weights) if weights else None

@@ -1,0 +1,1 @@
+"""Auto, the learner that needs no tuning."""

@@ -1,0 +1,218 @@
+"""Auto: the learner that needs no tuning."""
+
+import os
+from collections.abc import Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.base import ColumnLearner
+from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import sigmoid
+from aioli.snapshots.codec import read_file, write_file
+from aioli.states.certificate import Certificate
+from aioli.streams.rows import as_table
+from aioli.streams.sparse_rows import SparseRows
+
+__all__ = ["Auto"]
+
+PLAYERS: dict[str, Any] = {"dense": DenseEnsemble, "wide": Wide}
+
+
+class Auto(ColumnLearner):
+    r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
+
+    Nobody who streams data knows B, λ or whether the world drifts. Here eight learners play side by side, on views of
+    the row that do not depend on the unit or the origin of a column (`states.mixture.views`), and a mixture follows the
+    best of them: the log loss is 1-mixable, so with prior weights $w_i$
+
+    $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln\frac1{w_i} + \ln\frac{n+9}{9} + \ln\frac1{0.4} + 0.11\ln\frac{n+9}{9}$$
+
+    for every expert i, on any data, for ever or until it retires; each certified expert adds its own logarithmic bound
+    against every fixed linear model of a ball. Two stackers on top learn what experts know together, and that labels
+    come in runs (`states.mixture.mixture`). O(K d²) a row, K = 8.
+
+    Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²
+    numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
+
+    Parameters
+    ----------
+    experts
+        A budget: how many experts to play, the most useful first. None plays all. Time goes with the number; the bound
+        holds against those that play.
+
+    Notes
+    -----
+    Every column may be multiplied by a positive constant, or, where rows are not wide, have one added, and nothing
+    changes but rounding. An expert to which nobody listens retires after some thousands of rows, and costs nothing from
+    then on: the bounds of the others can only gain by it (`states.mixture.mixture`). `predict` may be called from
+    several threads; `learn` may not. `learn_many` plays long streams on up to four threads of its own, where cores are
+    free, which changes no bit of what is learned. A label that comes late is learned when it comes; its loss is counted
+    where it was announced.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli import Auto
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 3)) * [1.0, 1e6, 1e-6]
+    >>> y = np.hypot(X[:, 0], X[:, 1] / 1e6) < 1.2          # a ring: no linear model sees it
+    >>> learner = Auto()
+    >>> p = learner.learn_many(X, y)
+    >>> print(f"{-np.log(np.where(y, p, 1 - p))[1000:].mean():.2f} nats a row in the second half")
+    0.04 nats a row in the second half
+    >>> max(learner.weights_, key=learner.weights_.get)
+    'AIOLI on the square view, λ = 0.1'
+    """
+
+    def __init__(self, experts: int | None = None) -> None:
+        self._player: Any = DenseEnsemble(experts)
+        self.experts = experts
+
+    # ---- one row
+
+    def predict(self, x: object) -> float:
+        """The probability that the row's label is 1; changes nothing."""
+        return sigmoid(self.predict_logit(x))
+
+    def predict_logit(self, x: object) -> float:
+        """The log-odds of `predict`: what to remember, with the row, until a late label comes."""
+        z: float = self._player.predict_logit(x) if self._begun else self._logits(self._rows(x, single=True))[0]
+        return float(z)
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from one row and its label; returns the probability announced before the label.
+
+        `weight` and `logit` as in `AIOLI.learn`.
+        """
+        if self._begun:
+            p: float = self._player.learn(x, y, weight, logit)
+            return p
+        return self._learn_one(x, y, weight, logit)
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Nats of regret, against every fixed linear model of a ball, proven not to have been exceeded.
+
+        The model is linear in the view of the expert that proves it, which `against` names: columns scaled as the
+        stream went, ‖θ‖ ≤ `radius`. It is that expert's own certificate, plus all that the mixture lost more than the
+        expert: nothing needs to be assumed of the mixture, so weights, drift and late labels are covered. On wide rows
+        it is `Wide`'s.
+        """
+        certificate: Certificate = self._player.certificate(tight)
+        return certificate
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+        return int(self._player.rounds)
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+        return float(self._player.loss)
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+        width: int | None = self._player.n_features_
+        return width
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """How much of the mixture each expert holds now: 0 if it has retired."""
+        weights: dict[str, float] = self._player.weights_
+        return weights
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the columns; None until given."""
+        names: list[str] | None = self._player.feature_names_
+        return names
+
+    @feature_names_.setter
+    def feature_names_(self, names: Sequence[str] | None) -> None:
+        self._player.feature_names_ = names
+
+    # ---- its life
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row.
+
+        Rows that began narrow cannot become wide: eight matrices of so many columns would take gigabytes.
+        """
+        width = (self.n_features_ or 0) + columns
+        if self._begun and isinstance(self._player, DenseEnsemble) and width > MANY_COLUMNS:
+            raise ValueError(
+                f"{width} columns are too many for a learner that began with few; use Wide() from the start"
+            )
+        self._player.grow(columns, names)
+        return self
+
+    def merge(self, _other: Self) -> Self:
+        """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""
+        raise ValueError(
+            "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
+        )
+
+    def arrays(self) -> dict[str, Vector]:
+        """All that it has learned, as arrays."""
+        arrays: dict[str, Vector] = self._player.arrays()
+        return arrays
+
+    def take_back(self, features: int, arrays: dict[str, Vector]) -> None:
+        """What `arrays` gave, of so many columns; only a learner that has seen nothing can."""
+        player = self._wide() if features > MANY_COLUMNS else DenseEnsemble(self.experts)
+        player.take_back(features, arrays)
+        self._player = player
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
+        kind = next(name for name, player in PLAYERS.items() if type(self._player) is player)
+        header = {**self._player.header(), "learner": "Auto", "player": kind, "experts": self.experts}
+        write_file(path, header, self._player.arrays())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
+        header, tensors = read_file(path, "Auto")
+        try:
+            learner = cls(header["experts"])
+            learner._player = PLAYERS[header["player"]].restored(header, tensors)
+        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
+            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+        return learner
+
+    def __repr__(self) -> str:
+        given = f"Auto(experts={self.experts})" if self.experts is not None else "Auto()"
+        return given + self._told()
+
+    # ---- within
+
+    @property
+    def _begun(self) -> bool:
+        return self._player.n_features_ is not None
+
+    def _rows(self, X: object, single: bool = False) -> Any:
+        if not self._begun and is_wide(as_table(X, width=None, names=self.feature_names_, single=single)):
+            return self._wide()._rows(X, single)
+        return self._player._rows(X, single)
+
+    def _logits(self, rows: Any) -> Vector:
+        logits: Vector = self._player._logits(rows) if self._begun else np.zeros(len(rows))
+        return logits
+
+    def _learn(self, rows: Any, labels: Vector, weights: object, logits: object) -> Vector:
+        player = self._wide() if isinstance(rows, SparseRows) and not self._begun else self._player
+        announced: Vector = player._learn(rows, labels, weights, logits)
+        self._player = player
+        return announced
+
+    def _wide(self) -> Wide:
+        """The player for wide rows, none of which it has seen."""
+        wide = Wide(experts=self.experts)
+        wide.feature_names_ = self.feature_names_
+        return wide

@@ -1,0 +1,121 @@
+"""What AIOLI and Auto share: rows in through the border, one or many, and names of columns."""
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import sigmoid_many
+from aioli.states.certificate import Certificate
+from aioli.streams.rows import Rows, as_label, as_labels
+
+__all__ = ["ColumnLearner"]
+
+
+class ColumnLearner(ABC):
+    """A learner of rows with weights and late labels, whose columns may have names.
+
+    A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
+    """
+
+    def __init__(self) -> None:
+        self._names: list[str] | None = None
+
+    @property
+    @abstractmethod
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+
+    @abstractmethod
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Nats of regret proven not to have been exceeded."""
+
+    @abstractmethod
+    def _rows(self, X: object, single: bool = False) -> Rows: ...
+
+    @abstractmethod
+    def _logits(self, rows: Rows) -> Vector: ...
+
+    @abstractmethod
+    def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector: ...
+
+    def predict_many(self, X: object) -> Vector:
+        """Each row's probability, as if it came next; changes nothing."""
+        return sigmoid_many(self.predict_logit_many(X))
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        return self._logits(self._rows(X))
+
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+        """Play the rows in order; returns each row's probability before its label.
+
+        The same game as `learn` row by row, at the speed of compiled loops, or of matrix products where rows are many
+        and wide. If one row is not a row, nothing is learned from any.
+        """
+        rows = self._rows(X)
+        return self._learn(rows, as_labels(y, len(rows)), weights, logits)
+
+    def _learn_one(self, x: object, y: object, weight: float, logit: float | None) -> float:
+        """One row of any kind, through the border."""
+        late = None if logit is None else [logit]
+        return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
+
+    def _told(self) -> str:
+        """How it goes, for a repr."""
+        if not self.rounds:
+            return ""
+        mean = self.loss / self.rounds
+        return (
+            f"  # {self.rounds} rows of {self.n_features_} columns, {mean:.4f} nats a row, "
+            f"regret ≤ {self.certificate():.4g} nats"
+        )
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the columns; None until given."""
+        return self._names
+
+    @feature_names_.setter
+    def feature_names_(self, names: Sequence[str] | None) -> None:
+        if names is None:
+            self._names = None
+            return
+        _require_strings(names)
+        if self.n_features_ not in (None, len(names)):
+            raise ValueError(f"{len(names)} names came for {self.n_features_} columns; give one a column")
+        self._names = list(names)
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # a copy that shared the state would learn with the original
+
+    def _names_after_growing(self, columns: int, names: Sequence[str] | None) -> list[str] | None:
+        """The names of all columns once `columns` new ones are there; x0, x1, … stand for those never given."""
+        if columns < 0:
+            raise ValueError(f"{columns} new columns; give at least 0")
+        if names is not None and len(names) != columns:
+            raise ValueError(f"{len(names)} names came for {columns} new columns; give one a column")
+        if names is None and self._names is None:
+            return None
+        _require_strings(names or [])
+        width = self.n_features_ or 0
+        known = self._names or [f"x{j}" for j in range(width)]
+        return known + list(names or [f"x{j}" for j in range(width, width + columns)])
+
+
+def _require_strings(names: Sequence[str]) -> None:
+    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        raise ValueError(f"names of columns are {names!r}; give a list of strings, one a column")

@@ -1,0 +1,1 @@
+"""The learners that the paper compares with."""

@@ -1,0 +1,1 @@
+"""A batch model from one pass over a stream."""

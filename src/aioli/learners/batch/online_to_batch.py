@@ -1,0 +1,296 @@
+"""Online to batch: one pass over the rows makes a model with a bound on its excess risk."""
+
+import copy
+import math
+import os
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any, Self, cast
+
+import numpy as np
+
+from aioli.learners.batch.averaging import average_log_odds, log_odds
+from aioli.learners.batch.bundle import pack, unpack
+from aioli.learners.batch.reservoir import Reservoir
+from aioli.learners.cloning import fresh_copy, learn_rows
+from aioli.learners.parameters import require_whole
+from aioli.learners.protocol import Learner
+from aioli.numerics.compiling import Vector
+from aioli.snapshots.codec import read_file, write_file
+from aioli.states.certificate import Certificate
+from aioli.streams.rows import as_label, as_labels, as_table
+
+__all__ = ["OnlineToBatch"]
+
+
+class OnlineToBatch:
+    r"""The average of m states of a learner, of rounds drawn uniformly: a batch model (a corollary of the paper).
+
+    Let $f_t$ be the learner's prediction function before round t, and τ uniform on 1, …, n. If the rows are drawn
+    independently from one law, $f_t$ knows nothing of row t, so for every fixed θ of the ball
+
+    $$\mathbb E\,\ell(f_\tau(X), Y) - \mathbb E\,\ell(\theta^\top X, Y)
+      = \frac1n\,\mathbb E\Bigl[\sum_t \ell_t - \sum_t \ell_t(\theta)\Bigr] \le \frac{\mathbb E[C_n]}n$$
+
+    where $C_n$ is the learner's certificate, and for AIOLI at most the bound of its theorem. The same holds for
+
+    $$\bar f(x) = \frac1m\sum_{i=1}^m f_{\tau_i}(x),$$
+
+    the average of probabilities over m different rounds, since the log loss is convex in p; its risk varies less. The
+    rounds are a reservoir sample, so n need not be known: one pass, about $m(1 + \ln\frac nm)$ copies of a state, m
+    of them held. A prediction costs m of the learner's.
+
+    Parameters
+    ----------
+    learner
+        A learner that has seen nothing, such as `AIOLI(radius=2.0)`: a copy of it learns. None is `Auto()`.
+    states
+        m. 1 is the paper's random τ.
+    seed
+        Of the choice of rounds.
+    share
+        Average only the states, of those kept, of the last part of the rounds (and the latest kept, where none is of
+        that part). 1 is the corollary. Below 1 early states spoil nothing, which on held-out rows is worth more than
+        the average itself (docs/batch.md); but the bound, divided by this share, is proven only where no prediction
+        function whatever beats the best θ of the ball: the regret of the rounds left out, which might be negative, is
+        then at least 0 on average. None is 1 for one state, which is the paper's, and ½ for several.
+
+    Attributes
+    ----------
+    learner_
+        The learner that plays: its last state.
+    rounds
+        How many rows it has learned from.
+
+    Notes
+    -----
+    The average answers for rows like those seen, in any order: where the world drifts, take the learner itself. Where
+    rows have weights, risks are weighted too: $\mathbb E[\omega\,\ell]$. Before the first row, ½ is predicted.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli import AIOLI, OnlineToBatch
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 3))
+    >>> y = X @ [1.0, -2.0, 0.5] + rng.logistic(size=2000) > 0
+    >>> model = OnlineToBatch(AIOLI(), states=4, share=1.0)
+    >>> announced = model.learn_many(X[:1000], y[:1000])
+    >>> p = model.predict_many(X[1000:])
+    >>> print(f"{-np.log(np.where(y[1000:], p, 1 - p)).mean():.3f} nats a row, of rows never seen")
+    0.425 nats a row, of rows never seen
+    >>> print(f"{model.excess_risk_bound():.4f} nats more than the best θ, at most, in expectation")
+    0.0247 nats more than the best θ, at most, in expectation
+
+    References
+    ----------
+    Jézéquel, Gaillard, Rudi. Efficient improper learning for online logistic regression. COLT 2020, section
+    "Online-to-batch conversion".
+    Helmbold, Warmuth. On weak learning. Journal of Computer and System Sciences 50, 1995.
+    """
+
+    def __init__(
+        self, learner: Learner | None = None, states: int = 16, seed: int = 0, share: float | None = None
+    ) -> None:
+        self.learner = fresh_copy(learner)
+        self.states = require_whole("states", states, least=1)
+        self.seed = require_whole("seed", seed, least=0)
+        self.share = (1.0 if self.states == 1 else 0.5) if share is None else _part("share", share)
+        self.rounds = 0
+        self.learner_ = copy.deepcopy(self.learner)
+        self._reservoir = Reservoir(self.states, self.seed)
+        self._kept: list[Any] = []  # a state for each of the reservoir's slots
+
+    # ---- predicting
+
+    def predict(self, x: object) -> float:
+        r"""The probability that the row's label is 1, $\frac1m\sum_i f_{\tau_i}(x)$; changes nothing."""
+        self._check(x, single=True)
+        return float(np.mean([state.predict(x) for state in self._averaged()]))
+
+    def predict_many(self, X: object) -> Vector:
+        """Each row's probability; changes nothing."""
+        self._check(X)
+        return np.asarray(np.mean([state.predict_many(X) for state in self._averaged()], axis=0))
+
+    def predict_logit(self, x: object) -> float:
+        """The log-odds of `predict`."""
+        return float(self.predict_logit_many(as_table(x, width=self.n_features_, names=None, single=True))[0])
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        self._check(X)
+        return average_log_odds([log_odds(state, X) for state in self._averaged()])
+
+    # ---- learning
+
+    def learn(self, x: object, y: object, weight: float = 1.0) -> float:
+        """Learn from one row and its label; returns the probability that the learner announced before the label."""
+        before = copy.deepcopy(self.learner_) if self._reservoir.next == self.rounds + 1 else None
+        if weight == 1.0:
+            announced = float(self.learner_.learn(x, y))
+        else:
+            row = as_table(x, width=self.n_features_, names=None, single=True)
+            announced = float(learn_rows(self.learner_, row, [as_label(y)], [weight])[0])
+        if before is not None:
+            self._keep(before)
+        self.rounds += 1
+        return announced
+
+    def learn_many(self, X: object, y: object, weights: object = None) -> Vector:
+        """Play the rows in order; returns what the learner announced for each before its label.
+
+        The rounds whose states are kept are those that `learn` row by row keeps; between them, rows are learned at
+        once. If one row is not a row, nothing is learned from any.
+        """
+        names = getattr(self.learner_, "feature_names_", None)
+        table = as_table(X, width=self.n_features_, names=names, single=False)
+        count = table.shape[0]
+        labels = as_labels(y, count)
+        stakes: Any = None if weights is None else np.asanyarray(weights)
+        if stakes is not None and stakes.shape != (count,):
+            raise ValueError(
+                f"{count} rows came with weights of shape {stakes.shape}; give one a row (nothing was learned)"
+            )
+        if self._reservoir.next > self.rounds + count:
+            announced = learn_rows(self.learner_, table, labels, stakes)
+            self.rounds += count
+            return announced
+        playing = self._aside()
+        try:
+            announced = playing._play(table, labels, stakes)
+        except ValueError:
+            learn_rows(copy.deepcopy(self.learner_), table, labels, stakes)  # says why, and counts from the first row
+            raise
+        vars(self).update(vars(playing))
+        return announced
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """The learner's certificate: nats of regret, in its one pass, proven not to have been exceeded."""
+        return cast(Certificate, self.learner_.certificate(tight))
+
+    def excess_risk_bound(self, tight: bool = False) -> float:
+        r"""$C_n/n$ in nats: what bounds, **in expectation**, the excess risk of the average over every θ of the ball.
+
+        The expectation is over the n rows, drawn independently from one law, and over the rounds kept; so this is one
+        draw of a quantity whose mean is a bound, not a bound for this very sample. `certificate().theorem / n` is the
+        corollary's own, the same for every sample of such rows. Where the certificate is `Auto`'s, θ speaks of columns
+        scaled as they were in each round, and the comparison is with the mean of its n risks. With a `share` below 1
+        it is $C_n/(\text{share}\cdot n)$, which asks for more (see `share`). Infinite before the first row.
+        """
+        return float(self.certificate(tight)) / (self.share * self.rounds) if self.rounds else math.inf
+
+    @property
+    def loss(self) -> float:
+        """The sum of the losses of what the learner announced, in nats."""
+        return float(self.learner_.loss)
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+        return cast(int | None, self.learner_.n_features_)
+
+    @property
+    def kept_rounds_(self) -> list[int]:
+        """The rounds, counted from 1, whose states are averaged, in order; a state is that before its round."""
+        return sorted(self._reservoir.rounds[slot] for slot in self._slots())
+
+    @property
+    def feature_names_(self) -> list[str] | None:
+        """Names of the columns, where the learner has them; None until given."""
+        return cast(list[str] | None, self.learner_.feature_names_)
+
+    @feature_names_.setter
+    def feature_names_(self, names: Sequence[str] | None) -> None:
+        for state in (self.learner_, *self._kept):
+            state.feature_names_ = names
+
+    # ---- its life
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it to one file, whole or not at all; what is loaded from it goes on bit for bit the same.
+
+        For learners that save themselves, such as `AIOLI` and `Auto`.
+        """
+        headers, tensors = pack([self.learner, self.learner_, *self._kept])
+        header = {
+            "learner": "OnlineToBatch",
+            "parameters": {"states": self.states, "seed": self.seed, "share": self.share},
+            "rounds": self.rounds,
+            "reservoir": self._reservoir.to_header(),
+            "within": headers,
+        }
+        write_file(path, header, tensors)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
+        header, tensors = read_file(path, "OnlineToBatch")
+        try:
+            template, learner, *kept = unpack(header["within"], tensors)
+            model = cls(template, **header["parameters"])
+            model._reservoir.restore(header["reservoir"])
+            if len(kept) != len(model._reservoir.rounds) or not 0 <= int(header["rounds"]) < model._reservoir.next:
+                raise ValueError(f"{len(kept)} states of rounds {model._reservoir.rounds}, {header['rounds']} in all")
+            model.learner_, model._kept, model.rounds = learner, kept, int(header["rounds"])
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+        return model
+
+    def __repr__(self) -> str:
+        told = f"  # {self.rounds} rows, {len(self._slots())} states averaged" if self.rounds else ""
+        return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}, share={self.share:g}){told}"
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # a copy that shared the learner would learn with the original
+
+    # ---- within
+
+    def _slots(self) -> list[int]:
+        """The slots whose rounds are among the last share; where none is, that of the latest round."""
+        rounds = self._reservoir.rounds
+        first = (1.0 - self.share) * self.rounds
+        return [i for i, t in enumerate(rounds) if t > first] or [i for i, t in enumerate(rounds) if t == max(rounds)]
+
+    def _averaged(self) -> list[Any]:
+        return [self._kept[slot] for slot in self._slots()] or [self.learner_]
+
+    def _keep(self, state: Any) -> None:
+        slot = self._reservoir.admit()
+        self._kept[slot : slot + 1] = [state]
+
+    def _aside(self) -> Self:
+        """A twin that learns instead, until all is well; a state that is kept never changes, so it is shared."""
+        twin = type(self).__new__(type(self))
+        vars(twin).update(vars(self))
+        twin.learner_, twin._reservoir = copy.deepcopy(self.learner_), copy.deepcopy(self._reservoir)
+        twin._kept = list(self._kept)
+        return twin
+
+    def _play(self, table: Any, labels: Vector, stakes: Any) -> Vector:
+        """The rows between two rounds that enter the reservoir, at once, then the next."""
+        announced = np.empty(len(labels))
+        start = 0
+        while start < len(labels):
+            if self._reservoir.next == self.rounds + 1:
+                self._keep(copy.deepcopy(self.learner_))
+            end = min(len(labels), start + self._reservoir.next - self.rounds - 1)
+            part = slice(start, end)
+            announced[part] = learn_rows(
+                self.learner_, table[part], labels[part], None if stakes is None else stakes[part]
+            )
+            self.rounds += end - start
+            start = end
+        return announced
+
+    def _check(self, X: object, single: bool = False) -> None:
+        """A state from before the first row knows no width, so the border is here."""
+        as_table(X, width=self.n_features_, names=None, single=single)
+
+
+def _part(name: str, value: object) -> float:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
+        raise ValueError(f"{name} is {value!r}; it must be a number above 0 and at most 1")
+    return float(value)

@@ -1,0 +1,1 @@
+"""Foster et al.'s learner: an integral over a ball."""

@@ -1,0 +1,1 @@
+"""Learners in the space of a kernel, exact and approximate."""

@@ -1,0 +1,298 @@
+"""AIOLI in the space of a kernel: the same game, from inner products alone."""
+
+import math
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, replace
+from functools import partial
+from inspect import signature
+from typing import Any, Self
+
+import numpy as np
+from scipy import sparse
+
+from aioli.learners.aioli import AIOLI
+from aioli.learners.base import ColumnLearner
+from aioli.learners.kernel.functions import Function, Kernel
+from aioli.learners.kernel.memory import KernelMemory
+from aioli.numerics.compiling import Vector
+from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.numerics.threads import one_blas_thread
+from aioli.outcomes.spec import Curvature
+from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.codec import read_file, write_file
+from aioli.states.certificate import Certificate
+from aioli.states.kernel import certificate as span
+from aioli.states.kernel.growing_cholesky import GrowingCholesky
+from aioli.states.kernel.kept_rows import Table
+from aioli.streams.rows import Rows, as_logits, as_weights
+from aioli.streams.sparse_rows import SparseRows
+
+__all__ = ["KernelAIOLI"]
+
+WIDEST = 1e100  # of a row's columns, well below where a square would overflow; the kernel's space has its own limit
+
+
+class KernelAIOLI(ColumnLearner):
+    r"""AIOLI with a kernel: curved boundaries, the same rounds, and the same kind of bound.
+
+    With $k_x$ the kernel of x with the t rows so far, K that among them, and $D = \mathrm{diag}(2\lambda/h_s)$, a round
+    is AIOLI's with
+
+    $$v = \frac{k(x,x) - k_x^\top(K + D)^{-1}k_x}\lambda, \qquad m = k_x^\top(K+D)^{-1}u,
+      \qquad u_s = z_s + \frac{y_s - p_s}{h_s}$$
+
+    by a Cholesky factor that grows: O(t²) a row, and 4t² bytes in all. It is exact: with the linear kernel it is AIOLI.
+    For every function f of norm ‖f‖ ≤ B in the kernel's space, on any stream, with $R^2$ the largest k(x,x), the
+    intercept's 1 counted in, and c ≥ ½:
+
+    $$\sum_t \ell_t - \sum_t \ell_t(f) \le \lambda\|f\|^2 + c(1+BR)\log\det(I + D^{-1}K)$$
+
+    Parameters
+    ----------
+    kernel
+        "rbf", "laplacian", "poly" or "linear", as in `sklearn.metrics.pairwise`; or a function k(X, Y) of two matrices
+        of rows that gives the matrix of all pairs, such as those of scikit-learn. It is handed NumPy arrays, or CSR
+        arrays once a sparse row has been learned from.
+    gamma
+        γ of the kernels that have one; None is 1 over the number of columns of the first row.
+    degree, coef0
+        Of the polynomial kernel $(\gamma x^\top y + c_0)^p$.
+    radius, ridge, regulariser, curvature, forgetting
+        B, λ, c, h and ρ: see `AIOLI`.
+    intercept
+        Whether 1 is added to the kernel: a constant, and a coordinate of f like any other.
+    budget
+        The most rows it may keep, since memory grows with their square (10,000 rows are 400 MB); None is no limit.
+
+    Attributes
+    ----------
+    feature_names_
+        Names of the columns, for messages, saved files and reports; None until given.
+
+    Notes
+    -----
+    Sparse rows stay sparse. v is a difference, whose rounding error is about 1e-16·k(x,x)/λ: rows for which that is
+    beyond 1e-6 are refused. A row of weight 0 is kept like any other. `predict` may be called from several threads;
+    `learn` may not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli import AIOLI, KernelAIOLI
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 2))
+    >>> y = (X**2).sum(axis=1) > 1.4                 # a ring around a disc
+    >>> for learner in (AIOLI(), KernelAIOLI()):
+    ...     p = learner.learn_many(X, y)             # each row's probability before its label
+    ...     print(f"{-np.log(np.where(y, p, 1 - p)).mean():.3f} nats a row")
+    0.706 nats a row
+    0.188 nats a row
+    >>> learner.certificate()
+    Certificate(46.4203 nats against ‖θ‖ ≤ 4 over 600 rows)
+    >>> print(f"{learner.effective_dimension_:.1f} dimensions learned")
+    17.6 dimensions learned
+    """
+
+    def __init__(
+        self,
+        kernel: str | Function = "rbf",
+        gamma: float | None = None,
+        degree: int = 3,
+        coef0: float = 1.0,
+        radius: float = 4.0,
+        ridge: float | None = None,
+        regulariser: float = 1.0,
+        curvature: Curvature = "tight",
+        forgetting: float = 1.0,
+        intercept: bool = True,
+        budget: int | None = 10_000,
+    ) -> None:
+        super().__init__()
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.radius = radius
+        self.ridge = ridge
+        self.regulariser = regulariser
+        self.curvature = curvature
+        self.forgetting = forgetting
+        self.intercept = intercept
+        self.budget = budget
+        self._spec = AIOLI(radius, ridge, regulariser, curvature, forgetting, intercept)._spec  # one set of rules
+        self._kernel = Kernel(kernel, gamma, degree, coef0)
+        if budget is not None and not (isinstance(budget, (int, np.integer)) and budget >= 1):
+            raise ValueError(f"budget is {budget!r}; it must be a whole number of rows, at least 1, or None")
+        self._memory: KernelMemory | None = None
+
+    # ---- one row
+
+    def predict(self, x: object) -> float:
+        """The probability that the row's label is 1; changes nothing. O(t²)."""
+        return sigmoid(self.predict_logit(x))
+
+    def predict_logit(self, x: object) -> float:
+        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(t²)."""
+        return float(self._logits(self._rows(x, single=True))[0])
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from one row and its label; returns the probability announced before the label. O(t²).
+
+        `weight` and `logit` as in `AIOLI.learn`.
+        """
+        return self._learn_one(x, y, weight, logit)
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Nats of regret, against every function of the ball, that the run itself proves not to have been exceeded.
+
+        O(1), and valid at any time. `tight` solves a trust-region problem in the span of the rows for a smaller one,
+        O(t³). Its `theorem` is the bound above, with the log-determinant of this run.
+        """
+        if self._memory is None:
+            return span.running_certificate(GrowingCholesky(self._spec))
+        if not tight:
+            return span.running_certificate(self._memory.state)
+        with one_blas_thread():
+            return span.tight_certificate(self._memory.state, self._memory.whole_kernel())
+
+    @property
+    def effective_dimension_(self) -> float:
+        r"""$\mathrm{Tr}\,K(K+D)^{-1}$: how many directions of the kernel's space it has learned so far.
+
+        O(t²) for each row since it was last asked for (with forgetting, and a kernel of all rows), and nothing for
+        whoever does not ask.
+        """
+        if self._memory is None:
+            return 0.0
+        with one_blas_thread():
+            return span.dimension_learned(self._memory.state, self._memory.kernel_columns)
+
+    def effective_dimension(self, ridge: float | None = None) -> float:
+        r"""$d_\mathrm{eff}(\lambda) = \mathrm{Tr}\,K(K+\lambda I)^{-1}$, λ being `ridge` or its own. O(t³)."""
+        at = self._spec.ridge if ridge is None else ridge
+        if not at > 0.0:
+            raise ValueError(f"ridge is {ridge!r}; it must be a number above 0, or None for the learner's own")
+        if self._memory is None:
+            return 0.0
+        with one_blas_thread():
+            return span.dimension_at(self._memory.whole_kernel(), at)
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from, and keeps."""
+        return 0 if self._memory is None else self._memory.state.count
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+        return 0.0 if self._memory is None else float(self._memory.state.tally[Tally.LOSS])
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+        return None if self._memory is None else self._memory.kept.width
+
+    @property
+    def gamma_(self) -> float | None:
+        """γ as it is used; None until the first row says how many columns there are."""
+        gamma = self._kernel.gamma if self._memory is None else self._memory.kernel.gamma
+        return None if gamma is None else float(gamma)
+
+    # ---- its life
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row; γ stays. O(td)."""
+        names_after = self._names_after_growing(columns, names)
+        if not isinstance(self._kernel.kernel, str):
+            raise ValueError("a kernel of one's own may not take columns of zeros for nothing; only named ones grow")
+        if self._memory is not None:
+            self._memory = self._memory.widened(columns)
+        self._names = names_after
+        return self
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, whole or not at all; `load` must be given a kernel that is a function again."""
+        kernel = self._kernel
+        parameters = asdict(self._spec) | {
+            "ridge": None if self.ridge is None else self._spec.ridge,
+            "kernel": kernel.kernel if isinstance(kernel.kernel, str) else None,
+            "gamma": None if kernel.gamma is None else float(kernel.gamma),
+            "degree": int(kernel.degree),
+            "coef0": float(kernel.coef0),
+            "budget": None if self.budget is None else int(self.budget),
+        }
+        known = {"gamma": self.gamma_, "names": self._names, "features": self.n_features_}
+        header = {"learner": "KernelAIOLI", "parameters": parameters, **known}
+        write_file(path, header, {} if self._memory is None else self._memory.tensors())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], kernel: Function | None = None) -> Self:
+        """Read a learner that `save` wrote, with its kernel where that is a function. Runs no code from the file."""
+        header, tensors = read_file(path, "KernelAIOLI")
+        parameters = header.get("parameters", {})
+        name = parameters.pop("kernel", None)
+        if name is None and kernel is None:
+            raise ValueError(f"{path}: its kernel is a function, which no file holds; give it: load(path, kernel=…)")
+        if name is not None and kernel is not None:
+            raise ValueError(f"{path}: its kernel is {name!r}; load it without another")
+        try:
+            learner = cls(**{**parameters, "kernel": name or kernel})
+            if header["features"] is not None:
+                known = replace(learner._kernel, gamma=header["gamma"]), int(header["features"])
+                learner._memory = KernelMemory.from_tensors(*known, learner._spec, tensors)
+            learner.feature_names_ = header["names"]
+        except (KeyError, TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+        return learner
+
+    def __repr__(self) -> str:
+        given = ", ".join(f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters)
+        return f"KernelAIOLI({given}){self._told()}"
+
+    # ---- within
+
+    def _rows(self, X: object, single: bool = False) -> Any:
+        """Rows or SparseRows: what is sparse stays so."""
+        border = SparseRows if sparse.issparse(X) else Rows
+        return border(X, intercept=False, widest=WIDEST, width=self.n_features_, names=self._names, single=single)
+
+    def _logits(self, rows: Rows | SparseRows) -> Vector:
+        if self._memory is None:
+            return np.zeros(len(rows))
+        where = partial(_name, rows.single)
+        with one_blas_thread() if len(rows) > 1 else nullcontext():
+            return np.concatenate([self._memory.logits(X, start, where) for start, X in _tables(rows)])
+
+    def _learn(self, rows: Rows | SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
+        stakes = as_weights(weights, rows, math.inf)
+        announced = as_logits(logits, len(rows))
+        if self.budget is not None and self.rounds + len(rows) > self.budget:
+            raise ValueError(
+                f"{self.rounds} rows are kept and {len(rows)} more came, beyond the budget of {self.budget}: memory "
+                "grows with their square. Raise the budget, or use Nystrom or RandomFeatures, whose memory stays "
+                "(nothing was learned)"
+            )
+        known = self._memory or KernelMemory.empty(self._kernel, rows.width, self._spec)
+        memory = known.draft()  # dropped where a row is refused
+        with one_blas_thread() if len(rows) > 1 else nullcontext():
+            for start, X in _tables(rows):
+                part = slice(start, start + X.shape[0])
+                memory.play(X, labels[part], stakes[part], announced[part], start, partial(_name, rows.single))
+        self._memory = memory
+        return sigmoid_many(announced)
+
+
+def _tables(rows: Rows | SparseRows) -> Iterator[tuple[int, Table]]:
+    """The rows chunk by chunk, each a matrix or CSR array, with the number of its first row."""
+    if isinstance(rows, SparseRows):
+        yield 0, rows.values
+    else:
+        yield from rows
+
+
+def _name(single: bool, t: int) -> str:
+    return "the row" if single else f"row {t}"

@@ -1,0 +1,248 @@
+"""Nyström: a kernel seen through a dictionary of the stream's own rows, which grows as the stream shows new ones."""
+
+import copy
+from typing import Any
+
+import numpy as np
+
+from aioli.learners.kernel.base_learner import Arrays, BaseLearner
+from aioli.learners.kernel.dictionary import Dictionary, restricted
+from aioli.learners.kernel.feature_map_learner import Expert, FeatureMapLearner
+from aioli.learners.parameters import require_whole
+from aioli.learners.protocol import Learner
+from aioli.numerics.compiling import Matrix, Vector, compiled
+
+__all__ = ["Nystrom"]
+
+SMALLEST_RESIDUAL = 1e-10  # below it the new coordinate would be rounding
+GAIN = 4.0  # by which a new point must say more than the one whose place it takes
+MEMORY = 256.0  # rows over which residuals are averaged, once the budget is spent
+LOST = 0.1, 1.5  # the mean residual, and how many times its least, from which the dictionary is of another place
+SMALLEST_BLOCK = 16  # rows whose coordinates are computed together after the dictionary has changed
+
+
+class Nystrom(FeatureMapLearner):
+    r"""A learner of functions that bend as a kernel lets them, on a dictionary of m rows. O(m² + md) a row.
+
+    $$\varphi(x) = L^{-1} k_D(x), \qquad LL^\top = K_{DD}, \qquad
+      \text{x joins D where}\quad k(x,x) - \|\varphi(x)\|^2 > \text{accuracy}$$
+
+    φ(x) are the coordinates of x among the functions that the dictionary spans, so $\|\theta\|$ is the norm of
+    $\theta^\top\varphi$ in the kernel's space. A new point appends one coordinate, as if older rows had been 0 there,
+    where they were below the accuracy. With accuracy 0 and room for all rows this is the kernel learner itself.
+
+    When the budget is spent the dictionary stays, as long as rows come from where it is. Once the running mean of
+    residuals is half again above its least, and above 0.1, a row takes the place of the point that the others say best,
+    if it tells four times as much as that one: each exchange multiplies $\det K_{DD} \le 1$ by four, so there are at
+    most $m\log_4(1/\text{accuracy})$ of them. The learner underneath is restricted to what is left, exactly as if its
+    rows had been seen so from the beginning, and its certificate stays true (`learners.kernel.dictionary`).
+
+    Parameters
+    ----------
+    learner
+        `AIOLI` or `Auto`, which can grow; None is `AIOLI(radius=8, regulariser=0.5)`. With `Auto` a full dictionary
+        stays as it is.
+    points
+        The budget: the most points that the dictionary may hold.
+    accuracy
+        The residual from which a row is new, between 0 and 1; k(x, x) is 1.
+    bandwidth
+        s, in the units of the columns as they come; or "auto" as in `RandomFeatures`, each with its own dictionary.
+    kernel
+        "rbf", $e^{-\|x-y\|^2/2s^2}$, or "laplacian", $e^{-\|x-y\|_1/s}$.
+
+    Notes
+    -----
+    The certificate is against every function that the dictionary spans now, with ‖θ‖ ≤ B, each row seen through the
+    dictionary of its time.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli import AIOLI, Nystrom
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) > 0
+    >>> kernel, linear = Nystrom(points=128), AIOLI()
+    >>> p, q = kernel.learn_many(X, y), linear.learn_many(X, y)
+    >>> print(f"{kernel.loss / 2000:.2f} nats a row, {linear.loss / 2000:.2f} for a linear learner")
+    0.15 nats a row, 0.70 for a linear learner
+
+    References
+    ----------
+    Williams and Seeger 2001, Using the Nyström method to speed up kernel machines. Engel, Mannor, Meir 2004, The kernel
+    recursive least-squares algorithm.
+    """
+
+    def __init__(
+        self,
+        learner: Learner | None = None,
+        points: int = 256,
+        accuracy: float = 0.01,
+        bandwidth: float | str = "auto",
+        kernel: str = "rbf",
+    ) -> None:
+        super().__init__(learner, bandwidth, kernel)
+        self.points = points
+        self.accuracy = accuracy
+        self._points = require_whole("points", points, 1)
+        if not isinstance(accuracy, (int, float, np.number)) or not 0.0 <= accuracy < 1.0:
+            raise ValueError(f"accuracy is {accuracy!r}; it must be a number from 0 to 1, 1 left out")
+        if not self._fresh.grows:
+            raise ValueError(f"learner is {learner!r}; it must be able to grow with the dictionary: AIOLI or Auto")
+
+    @property
+    def dictionary_sizes_(self) -> list[int]:
+        """How many points the dictionary of each bandwidth holds."""
+        experts = getattr(self._player, "experts", [self._player])
+        return [len(expert.dictionary) for expert in experts if isinstance(expert, Projections)]
+
+    def _expert(self, width: int, bandwidth: float, _number: int) -> Expert:
+        dictionary = Dictionary(width, self.kernel)
+        return Projections(BaseLearner(self._fresh.learner), bandwidth, dictionary, self._points, float(self.accuracy))
+
+    def _parameters(self) -> dict[str, Any]:
+        return {
+            "points": self._points,
+            "accuracy": float(self.accuracy),
+            "bandwidth": "auto" if self._fixed is None else self._fixed,
+            "kernel": self.kernel,
+        }
+
+
+class Projections(Expert):
+    """Coordinates among the points of a dictionary that grows up to a budget."""
+
+    def __init__(
+        self, inner: BaseLearner, bandwidth: float, dictionary: Dictionary, budget: int, accuracy: float
+    ) -> None:
+        super().__init__(inner, bandwidth)
+        self.dictionary = dictionary
+        self.budget = budget
+        self.threshold = max(accuracy, SMALLEST_RESIDUAL)
+        self.block = SMALLEST_BLOCK
+        self.mean, self.least = 1.0, 1.0  # of the residuals, once the budget is spent
+
+    @property
+    def full(self) -> bool:
+        """Whether the budget is spent."""
+        return len(self.dictionary) >= self.budget
+
+    def logits(self, X: Matrix) -> Vector:
+        """Each row's log-odds, as if it came next: a row that would join the dictionary has its own coordinate."""
+        F = self.dictionary.coordinates(self.scaled(X))
+        residuals = _residuals(F)
+        joining = residuals > self.threshold
+        if self.full or not joining.any():
+            return self.inner.logits(F)
+        own = np.sqrt(np.where(joining, residuals, 0.0))
+        return copy.deepcopy(self.inner).grow().logits(np.column_stack([F, own]))
+
+    def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+        """Learn from the rows in order; returns each row's probability before its label."""
+        X = self.scaled(X)
+        said = np.empty(len(X))
+        t = 0
+        while t < len(X):
+            rows = slice(t, t + self.block)
+            step = self._swapping if self.full else self._growing
+            played = step(
+                X[rows],
+                y[rows],
+                None if weights is None else weights[rows],
+                None if logits is None else logits[rows],
+            )
+            said[t : t + len(played)] = played
+            t += len(played)
+            self.block = min(2 * self.block, len(X))
+        return said
+
+    def arrays(self) -> Arrays:
+        """The dictionary, and what is known on it."""
+        run = np.array([self.block, self.mean, self.least])
+        return {"points": self.dictionary.points, "U": self.dictionary.U, "run": run} | self.inner.arrays()
+
+    def restore(self, arrays: Arrays) -> None:
+        """Take back what `arrays` gave."""
+        points, U = arrays["points"], arrays["U"]
+        count = len(points)
+        if points.shape != (count, self.dictionary.points.shape[1]) or U.shape != (count, count):
+            raise ValueError(f"a dictionary of shape {points.shape} with a factor of shape {U.shape}")
+        self.dictionary.points, self.dictionary.U = points, U
+        block, self.mean, self.least = arrays["run"].tolist()
+        self.block = int(block)
+        self.inner.restore(count, arrays)
+
+    # ---- within
+
+    def _growing(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+        """Play all rows; each that is new joins the dictionary before it is announced, while there is room."""
+        F = self.dictionary.coordinates(X)
+        residuals = _residuals(F)
+        said = np.empty(len(X))
+        first = 0
+        while not self.full:
+            new = np.flatnonzero(residuals[first:] > self.threshold)
+            if not new.size:
+                break
+            j = first + int(new[0])
+            self._learn(F, y, weights, logits, slice(first, j), said)
+            further = self.dictionary.next_coordinate(X, F, X[j], F[j], residuals[j])
+            self.dictionary.add(X[j], F[j], residuals[j])
+            self.inner.grow()
+            F = np.column_stack([F, further])
+            residuals = residuals - further * further
+            first = j
+        self._learn(F, y, weights, logits, slice(first, len(X)), said)
+        return said
+
+    def _swapping(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+        """Play rows up to the first that deserves a place, which it takes once it has been played."""
+        F = self.dictionary.coordinates(X)
+        residuals = _residuals(F)
+        means, leasts = running_means(residuals, self.mean, self.least)
+        lost = (residuals > self.threshold) & (means > np.maximum(LOST[0], LOST[1] * leasts))
+        end, leaving = len(X), None
+        if self.inner.state is not None and lost.any():
+            redundancies = self.dictionary.redundancies()
+            new = np.flatnonzero(lost & (residuals > GAIN * float(redundancies.min())))
+            if new.size:
+                end, leaving = int(new[0]) + 1, int(np.argmin(redundancies))
+        said = np.empty(end)
+        self._learn(F, y, weights, logits, slice(0, end), said)
+        self.mean, self.least = float(means[end - 1]), float(leasts[end - 1])
+        if leaving is not None:
+            self._swap(leaving, X[end - 1])
+        return said
+
+    def _swap(self, j: int, x: Vector) -> None:
+        state = self.inner.state
+        assert state is not None  # an AIOLI that has learned: `_swapping` saw to it
+        self.inner.state = restricted(state, j, *self.dictionary.drop(j))
+        f = self.dictionary.coordinates(x[None, :])
+        self.dictionary.add(x, f[0], float(_residuals(f)[0]))
+        self.inner.grow()
+        self.block = SMALLEST_BLOCK // 2  # doubled at once
+
+    def _learn(
+        self, F: Matrix, y: Vector, weights: Vector | None, logits: Vector | None, rows: slice, said: Vector
+    ) -> None:
+        if rows.start < rows.stop:
+            given = (None if each is None else each[rows] for each in (weights, logits))
+            said[rows] = self.inner.play(F[rows], y[rows], *given)
+
+
+def _residuals(F: Matrix) -> Vector:
+    """What the dictionary cannot say of each row."""
+    return np.asarray(1.0 - np.einsum("ij,ij->i", F, F))
+
+
+@compiled("Tuple((f8[::1],f8[::1]))(f8[::1],f8,f8)")
+def running_means(residuals: Vector, mean: float, least: float) -> tuple[Vector, Vector]:
+    """The running mean of residuals after each row, and the least that it has been. O(1) a row."""
+    means, leasts = np.empty(residuals.size), np.empty(residuals.size)
+    for t in range(residuals.size):
+        mean += (residuals[t] - mean) / MEMORY
+        least = min(least, mean)
+        means[t], leasts[t] = mean, least
+    return means, leasts

@@ -1,0 +1,1 @@
+"""What a label is, and one round of the game in scalars."""

@@ -1,0 +1,1 @@
+"""The state of anything as a tree of named arrays and plain values, and its files."""

@@ -1,0 +1,68 @@
+"""A file that is written whole or not at all: beside its place, synced, and renamed into it at a stroke."""
+
+import contextlib
+import os
+import re
+import tempfile
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+from safetensors import SafetensorError
+
+__all__ = ["naming", "replacing"]
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterator[Path]:
+    """A temporary file that takes the place of `path` if all goes well, and vanishes if not.
+
+    One that has an owner is always called the same: should the process be killed, the next of that owner takes it up.
+    """
+    target = Path(path).absolute()
+    if owner is None:
+        handle, name = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=target.parent)
+        os.close(handle)
+        temporary = Path(name)
+    else:
+        temporary = target.with_name(f".{target.name[:200]}.{zlib.crc32(os.fsencode(owner)):08x}.part")
+    try:
+        yield temporary
+        _sync(temporary, os.O_RDWR)
+        os.chmod(temporary, 0o666 & ~_umask())  # mkstemp makes it private; it is to be as readable as any other file
+        os.replace(temporary, target)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    if os.name == "posix":
+        _sync(target.parent, os.O_RDONLY)  # the rename itself
+
+
+def _sync(path: Path, mode: int) -> None:
+    handle = os.open(path, mode)  # Windows syncs only what may be written
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+@contextlib.contextmanager
+def naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """What the system refuses is told of the file that was asked for, not of a temporary one or of none."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
+    except SafetensorError as error:
+        number = re.search(r"os error (\d+)", str(error))
+        if number is None:
+            raise OSError(f"{path}: cannot be written ({error})") from error
+        raise OSError(int(number[1]), os.strerror(int(number[1])), os.fspath(path)) from error

@@ -1,1 +1,0 @@
-"""What a learner remembers, and how it moves by a row or by a block of rows."""

@@ -1,0 +1,1 @@
+"""What learners remember: named arrays, and the compiled loops over them."""

@@ -1,0 +1,1 @@
+"""States of d² numbers: P and w."""

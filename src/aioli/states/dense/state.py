@@ -1,0 +1,115 @@
+"""The state: explicit and complete. Two equal states have equal futures; it is what is saved, merged and compared."""
+
+from typing import Self
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.spec import GameSpec, Rule
+from aioli.outcomes.two_classes import Tally
+
+__all__ = ["State"]
+
+
+class State:
+    r"""$P = A^{-1}$ and $w = A^{-1}b$ for $A = \lambda I + \sum \tfrac12 h_s x_s x_s^\top$, and the tally of the game.
+
+    Where P would lose its digits, the state turns to its factored form once and for all: `P` then holds S with
+    $A^{-1} = SS^\top$, which keeps twice as many.
+
+    All of it lies in one array, the buffer, so that a single row costs Python one argument and not eight.
+    """
+
+    SLOTS = len(Rule) + len(Tally) + 4  # and: factored or not; the label, weight and log-odds of a single row
+
+    def __init__(self, spec: GameSpec, width: int, buffer: Vector | None = None) -> None:
+        self.spec = spec
+        self.width = width
+        self.buffer: Vector = np.zeros(self.size(width)) if buffer is None else buffer
+        rules, tally = len(Rule), len(Rule) + len(Tally)
+        self.buffer[:rules] = spec.packed
+        self.tally: Vector = self.buffer[rules:tally]
+        rest = self.buffer[self.SLOTS :].reshape(4 + width, width)
+        self.w: Vector = rest[0]
+        self.scratch: Matrix = rest[1:4]  # the row, k and s: what a round needs beside the state
+        self.P: Matrix = rest[4:]
+        np.fill_diagonal(self.P, 1.0 / spec.ridge)
+
+    @classmethod
+    def size(cls, width: int) -> int:
+        """How many numbers a buffer holds."""
+        return cls.SLOTS + (4 + width) * width
+
+    @property
+    def rules(self) -> Vector:
+        """The game's parameters, as the kernels read them."""
+        return self.buffer[: len(Rule)]
+
+    @property
+    def factored(self) -> bool:
+        """Whether `P` holds S."""
+        return bool(self.buffer[self.SLOTS - 4])
+
+    def holding(self, P: Matrix, w: Vector, tally: Vector, *, factored: bool) -> Self:
+        """The same state with these contents."""
+        self.P[...], self.w[...], self.tally[...] = P, w, tally
+        self.buffer[self.SLOTS - 4] = factored
+        return self
+
+    def copy(self) -> Self:
+        """An equal state that shares nothing with this one."""
+        return type(self)(self.spec, self.width).holding(self.P, self.w, self.tally, factored=self.factored)
+
+    def factor(self) -> None:
+        r"""Turn P into S with $P = SS^\top$, in place. O(d³), at most once in a life."""
+        if not self.factored:
+            self.holding(np.asarray(np.linalg.cholesky(self.P), np.float64), self.w, self.tally, factored=True)
+
+    def covariance(self) -> Matrix:
+        r"""$A^{-1}$, whichever form the state is in. O(d³) if factored."""
+        return self.P @ self.P.T if self.factored else self.P
+
+    def precision(self) -> Matrix:
+        r"""$A = \lambda I + \sum \tfrac12 h x x^\top$, recovered from its inverse. O(d³)."""
+        S = self.P if self.factored else np.linalg.cholesky(self.P)
+        inverse = np.linalg.solve(S, np.eye(self.width))
+        return inverse.T @ inverse
+
+    def grown(self, columns: int) -> Self:
+        """The state had these further columns been there, and 0, from the first row. O(d²), as a round."""
+        larger = type(self)(self.spec, self.width + columns)
+        P = larger.P.copy() if not self.factored else np.sqrt(larger.P)
+        P[: self.width, : self.width] = self.P
+        return larger.holding(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
+
+    def merged(self, other: Self) -> Self:
+        r"""The state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
+
+        The certificate merges too. Each game's sum of surrogates is
+        $F_i(\theta) = \min F_i + (\theta - w_i)^\top A_i (\theta - w_i)$; the merged one is
+        $F = F_1 + F_2 - \lambda\|\theta\|^2$, whose minimum is read off at the merged w.
+        """
+        from scipy import linalg  # loaded where it is needed: a process starts sooner without it
+
+        identity = np.eye(self.width)
+        A1, A2 = self.precision(), other.precision()
+        L = linalg.cholesky(A1 + A2 - self.spec.ridge * identity, lower=True)
+        w = linalg.cho_solve((L, True), A1 @ self.w + A2 @ other.w)
+        S = linalg.solve_triangular(L, identity, lower=True).T
+        e1, e2 = w - self.w, w - other.w
+        tally = self.tally + other.tally
+        tally[Tally.REGRET] -= e1 @ A1 @ e1 + e2 @ A2 @ e2 - self.spec.ridge * (w @ w)
+        size = np.trace(A1) * (e1 @ e1 + self.w @ self.w) + np.trace(A2) * (e2 @ e2 + other.w @ other.w)
+        tally[Tally.REGRET] += 4.0 * self.width * np.finfo(np.float64).eps * size  # rounding must not prove too much
+        tally[Tally.WIDEST] = max(self.tally[Tally.WIDEST], other.tally[Tally.WIDEST])
+        tally[Tally.IRREGULAR] = tally[Tally.ROUNDS]
+        factored = self.factored or other.factored
+        return type(self)(self.spec, self.width).holding(S if factored else S @ S.T, w, tally, factored=factored)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _revive, (self.spec, self.P, self.w, self.tally, self.factored)
+
+
+def _revive(spec: GameSpec, P: Matrix, w: Vector, tally: Vector, factored: bool) -> State:
+    """Lay a pickled state out on a buffer of its own."""
+    return State(spec, w.size).holding(P, w, tally, factored=factored)

@@ -1,0 +1,1 @@
+"""States that know only inner products: a factor that grows by a row a round."""

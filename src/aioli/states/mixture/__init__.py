@@ -1,0 +1,1 @@
+"""Many learners' log-odds become one, and the views of a row that they read."""

@@ -1,0 +1,1 @@
+"""States for wide rows of which most entries are 0."""

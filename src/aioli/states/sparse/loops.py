@@ -1,0 +1,175 @@
+r"""Rows of a CSR matrix through views, experts, naive Bayes and the mixture: one compiled loop, O(K nnz + K²) a row.
+
+All that is known of column j lies side by side in `records[j]`: its frequency, size and counts (`states.sparse.views`,
+`states.sparse.naive_bayes`), its share of the gradient, then what each expert keeps of it (`states.sparse.diagonal`). A
+column that has not been met is all zeros, so growing by columns is nothing but more zeros.
+
+The certificate needs neither the experts nor the mixture, only what was announced. The loss is convex, so with
+$g = \omega(\sigma(z) - y)$ and $\bar x = (1, x/\|x\|)$
+
+$$\sum_t \ell_t(z_t) - \sum_t \ell_t(\theta^\top\bar x_t) \le \sum_t g_t(z_t - \theta^\top\bar x_t)
+  \le \sum_t g_t z_t + B\,\Bigl\|\sum_t g_t\bar x_t\Bigr\| \quad \text{for every } \|\theta\| \le B.$$
+"""
+
+import math
+from enum import IntEnum
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.logistic import sigmoid, softplus
+from aioli.states.mixture.mixture import announce, answer, unpack_compiled
+from aioli.states.sparse.diagonal import SLOTS, learn_row, measure_row
+from aioli.states.sparse.naive_bayes import count_words, naive_bayes
+from aioli.states.sparse.views import FREQUENCY, SIZE, VIEWS, view_row
+from aioli.streams.sparse_rows import Indices
+
+__all__ = ["GRADIENT", "WideTally", "length_of_entries", "play_rows", "predict_rows", "record_size"]
+
+KINDS = len(VIEWS)
+GRADIENT = 4  # where a column's share of Σ g x̄ lies, behind frequency, size and the two counts
+COLUMN = 5  # numbers of a column that belong to no expert
+EXPERT_SLOTS = SLOTS
+
+
+class WideTally(IntEnum):
+    """What is counted as the game goes."""
+
+    ROUNDS = 0
+    WEIGHT = 1
+    LOSS = 2
+    ONES = 3  # the weight of label 1
+    ZEROS = 4
+    GRADIENT = 5  # Σ g: the intercept's share of Σ g x̄
+    LINEAR = 6  # Σ gz
+    GRADIENT_SIZE = 7  # Σ|g| and Σ|gz|: by how much rounding may have moved the sums
+    LINEAR_SIZE = 8
+
+
+def record_size(experts: int) -> int:
+    """How many numbers are kept of a column."""
+    return COLUMN + experts * SLOTS
+
+
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],i8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1])")
+def consult(
+    records: Matrix,
+    totals: Matrix,
+    kinds: Indices,
+    tally: Vector,
+    columns: Indices,
+    x: Vector,
+    views: Matrix,
+    found: Matrix,
+    z: Vector,
+) -> None:
+    """Each expert's m, v and r to `found`, its log-odds to `z`; naive Bayes comes last. O(K nnz)."""
+    view_row(records, tally[WideTally.ROUNDS], columns, x, views)
+    for i in range(kinds.size):
+        first = COLUMN + EXPERT_SLOTS * i
+        m, v, r = measure_row(records, first, totals[i], columns, views[kinds[i], : x.size])
+        found[i, 0], found[i, 1], found[i, 2] = m, v, r
+        z[i] = m
+    z[kinds.size] = naive_bayes(records, tally[WideTally.ONES], tally[WideTally.ZEROS], columns)
+
+
+@compiled("f8(i8[::1],f8[::1],i8)")
+def length_of_entries(columns: Indices, x: Vector, width: int) -> float:
+    r"""$\|x\|$ of a row whose columns are in order, within the width and not 0; NaN of any other. O(nnz)."""
+    norm2 = 0.0
+    before = -1
+    for i in range(x.size):
+        if not (before < columns[i] < width) or x[i] == 0.0:
+            return math.nan
+        before = columns[i]
+        norm2 += x[i] * x[i]
+    return math.sqrt(norm2)
+
+
+@compiled("i8(i8[::1])")
+def longest_row(indptr: Indices) -> int:
+    """The most entries that a row has."""
+    longest = 0
+    for t in range(indptr.size - 1):
+        longest = max(longest, indptr[t + 1] - indptr[t])
+    return longest
+
+
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
+def predict_rows(
+    records: Matrix,
+    totals: Matrix,
+    kinds: Indices,
+    mixture_buffer: Vector,
+    tally: Vector,
+    indptr: Indices,
+    indices: Indices,
+    data: Vector,
+    out: Vector,
+) -> None:
+    """The log-odds of each row, as if it came next; touches nothing. O(K nnz + K²) a row."""
+    K = kinds.size
+    views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
+    parts = unpack_compiled(mixture_buffer.copy(), K + 1)  # its own scratch, so that threads may predict side by side
+    for t in range(out.size):
+        columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
+        consult(records, totals, kinds, tally, columns, x, views, found, z)
+        out[t] = announce(parts, z)
+
+
+@compiled("void(f8[:,::1],f8[::1],i8[::1],f8[::1],f8,f8,f8,f8)")
+def count_row(
+    records: Matrix, tally: Vector, columns: Indices, x: Vector, norm: float, y: float, weight: float, said: float
+) -> None:
+    """Enter the row and its loss into the statistics of the columns, the tally and the certificate. O(nnz)."""
+    positive = y > 0.5
+    g = -weight * sigmoid(-said) if positive else weight * sigmoid(said)
+    share = g / norm if norm > 0.0 else 0.0
+    for i in range(x.size):
+        j = columns[i]
+        records[j, FREQUENCY] += 1.0
+        records[j, SIZE] += abs(x[i])
+        records[j, GRADIENT] += share * x[i]
+    tally[WideTally.ROUNDS] += 1.0
+    tally[WideTally.WEIGHT] += weight
+    tally[WideTally.LOSS] += weight * softplus(-said if positive else said)
+    tally[WideTally.ONES if positive else WideTally.ZEROS] += weight
+    tally[WideTally.GRADIENT] += g
+    tally[WideTally.LINEAR] += g * said
+    tally[WideTally.GRADIENT_SIZE] += abs(g)
+    tally[WideTally.LINEAR_SIZE] += abs(g * said)
+
+
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])")
+def play_rows(
+    records: Matrix,
+    totals: Matrix,
+    kinds: Indices,
+    mixture_buffer: Vector,
+    tally: Vector,
+    indptr: Indices,
+    indices: Indices,
+    data: Vector,
+    norms: Vector,
+    labels: Vector,
+    stakes: Vector,
+    logits: Vector,
+) -> None:
+    """Announce and learn, row after row; `logits` receives what was announced, where it is not late. O(K nnz + K²)."""
+    K = kinds.size
+    views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
+    parts = unpack_compiled(mixture_buffer, K + 1)
+    for t in range(labels.size):
+        columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
+        y, weight = labels[t], stakes[t]
+        consult(records, totals, kinds, tally, columns, x, views, found, z)
+        said = announce(parts, z)
+        answer(parts, y, weight)
+        for i in range(K):
+            view = views[kinds[i], : x.size]
+            first = COLUMN + EXPERT_SLOTS * i
+            learn_row(records, first, totals[i], columns, view, found[i, 0], found[i, 1], found[i, 2], y, weight)
+        count_words(records, columns, y, weight)
+        if math.isnan(logits[t]):
+            logits[t] = said
+        count_row(records, tally, columns, x, norms[t], y, weight, logits[t])

@@ -1,0 +1,132 @@
+"""Who plays in Auto: experts that retire, the files that tell who does, and the threads they play on."""
+
+import copy
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from auto_memory import assert_equal_memory, example_stream, memory, resumed_from_file
+from numpy.testing import assert_allclose
+
+from aioli import Auto
+from aioli.learners.auto import ensemble
+from aioli.learners.auto.ensemble import Ensemble
+from aioli.learners.auto.experts import EXPERTS
+from aioli.numerics import threads as side_by_side
+from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.codec import write_file
+from aioli.states.mixture.mixture import Mixture
+
+
+def retire_even(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let nobody listen to the first, the third, … of those who play, four times in each 1024 rows."""
+    monkeypatch.setattr(ensemble, "REVIEW", 256)
+    monkeypatch.setattr(Mixture, "unheard", lambda mixture: np.arange(mixture.weights.size) % 2 == 0)
+
+
+def test_nobody_listening_lets_an_expert_retire_and_the_game_stays_the_same_row_by_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    retire_even(monkeypatch)
+    X, y = example_stream(n=2000, d=3)
+    single, many = Auto(), Auto()
+    rows = [single.learn(x, t) for x, t in zip(X, y, strict=True)]
+    parts = [many.learn_many(X[a : a + 333], y[a : a + 333]) for a in range(0, 2000, 333)]
+    assert_allclose(np.concatenate(parts), rows, atol=1e-8)
+    retired = [name for name, weight in single.weights_.items() if weight == 0.0]
+    assert EXPERTS[2].name in retired
+    assert EXPERTS[6].name in retired
+    assert EXPERTS[0].name not in retired  # it is certified
+    assert EXPERTS[4].name not in retired  # it forgets
+    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [
+        e.name for e in single._player._experts
+    ]
+    assert_allclose(sum(single.weights_.values()), 1.0)
+    assert all(state.tally[Tally.ROUNDS] == 2000 for state in single._player._states)
+    assert np.isfinite(single.certificate())
+    assert_allclose(single.predict(X[0]), many.predict(X[0]), atol=1e-8)
+
+
+@pytest.mark.parametrize(
+    "again", [resumed_from_file, lambda a, _: pickle.loads(pickle.dumps(a)), lambda a, _: copy.deepcopy(a)]
+)
+def test_who_has_retired_stays_away_after_a_stop(
+    again: Callable[[Auto, Path], Auto], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    retire_even(monkeypatch)
+    X, y = example_stream(n=1500, d=3)
+    stopped, never = Auto(), Auto()
+    never.learn_many(X[:700], y[:700])
+    stopped.learn_many(X[:700], y[:700])
+    assert len(never._player._experts) < len(EXPERTS)
+    stopped = again(stopped, tmp_path)
+    assert stopped.weights_ == never.weights_
+    assert np.array_equal(stopped.learn_many(X[700:], y[700:]), never.learn_many(X[700:], y[700:]))
+    assert stopped.learn(X[0], 1) == never.learn(X[0], 1)
+    assert_equal_memory(memory(stopped), memory(never))
+
+
+def test_a_learner_grows_after_some_have_retired(monkeypatch: pytest.MonkeyPatch) -> None:
+    retire_even(monkeypatch)
+    X, y = example_stream(n=1000, d=4)
+    X[:700, 3:] = 0.0
+    grown, wide = Auto(), Auto()
+    first = grown.learn_many(X[:700, :3], y[:700])
+    second = grown.grow(1).learn_many(X[700:], y[700:])
+    assert_allclose(np.r_[first, second], wide.learn_many(X, y), atol=1e-9)
+
+
+def header_of_a_file(experts: int | None, played: list[str]) -> dict[str, Any]:
+    own = {"parameters": {"experts": experts}, "played": played, "features": None, "names": None}
+    return {"learner": "Auto", "player": "dense", "experts": experts, **own}
+
+
+@pytest.mark.parametrize(
+    ("played", "playing"),
+    [
+        (["nobody"], [1.0] * 8),
+        ([], [0.0] * 8),
+        ([EXPERTS[1].name], [0.0, 1.0] + [0.0] * 6),
+        ([EXPERTS[0].name, EXPERTS[3].name], [1.0, 0.0, 0.0, 1.0] + [0.0] * 4),
+        ([EXPERTS[0].name], [1.0]),
+    ],
+)
+def test_a_file_of_experts_that_do_not_play_is_refused(played: list[str], playing: list[float], tmp_path: Path) -> None:
+    path = tmp_path / "model.aioli"
+    header = header_of_a_file(2, played)
+    some = Ensemble([expert for expert, plays in zip(EXPERTS, playing, strict=False) if plays] or EXPERTS)
+    write_file(path, header, some.arrays() | {"playing": np.array(playing)})
+    with pytest.raises(ValueError, match=r"its experts (are|play as) .*; save it again"):
+        Auto.load(path)
+
+
+def test_a_file_with_a_board_of_another_size_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.aioli"
+    played = [expert.name for expert in EXPERTS]
+    header = header_of_a_file(None, played)
+    write_file(path, header, Auto()._player.arrays() | {"mixture_buffer": np.zeros(500)})
+    with pytest.raises(ValueError, match=r"its arrays have shapes .* not those of this version"):
+        Auto.load(path)
+
+
+def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = example_stream(n=6000, d=3)
+    learners = []
+    for threads in (1, 4):
+        monkeypatch.setattr(side_by_side, "threads", lambda count=threads: count)
+        learners.append(Auto())
+        learners[-1].learn_many(X, y)
+    assert_equal_memory(memory(learners[0]), memory(learners[1]))
+
+
+def test_an_expert_to_whom_nobody_listens_retires() -> None:
+    rng = np.random.default_rng(0)
+    X = (rng.random(size=(40_000, 6)) < 0.1).astype(float)
+    y = (X @ [3.0, -3.0, 2.0, 1.0, -2.0, 0.0] + rng.logistic(size=40_000) > 0).astype(float)
+    learner = Auto()
+    learner.learn_many(X, y)
+    assert 0.0 in learner.weights_.values()
+    assert learner.weights_[EXPERTS[4].name] > 0.0

@@ -1,0 +1,82 @@
+"""Tasks side by side: all are done, once, whatever becomes of a thread."""
+
+import multiprocessing
+import threading
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from aioli.numerics import threads as side_by_side
+from aioli.numerics.threads import do_all
+
+
+@pytest.fixture(autouse=True)
+def three_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However few cores there are."""
+    monkeypatch.setattr(side_by_side, "threads", lambda: 3)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 50])
+@pytest.mark.parametrize("together", [False, True])
+def test_every_task_is_done_once(count: int, together: bool) -> None:
+    done: list[int] = []
+    do_all([partial(done.append, i) for i in range(count)], side_by_side=together)
+    assert sorted(done) == list(range(count))
+
+
+def test_tasks_run_at_the_same_time() -> None:
+    meeting = threading.Barrier(3, timeout=20.0)  # is broken unless three threads wait in it together
+
+    def meet() -> None:
+        meeting.wait()
+
+    do_all([meet] * 3)
+    assert not meeting.broken
+
+
+def test_without_threads_the_caller_does_all_of_it() -> None:
+    who: list[int] = []
+    do_all([lambda: who.append(threading.get_ident())] * 5, side_by_side=False)
+    assert set(who) == {threading.get_ident()}
+
+
+def fail() -> None:
+    raise ZeroDivisionError
+
+
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
+def test_a_task_that_fails_is_heard_of(place: int) -> None:
+    tasks: list[Callable[[], None]] = [lambda: None] * 3
+    tasks.insert(place, fail)
+    with pytest.raises(ZeroDivisionError):
+        do_all(tasks)
+
+
+def test_threads_that_cannot_be_had_are_not_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def no_more(_process: int) -> None:
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(side_by_side, "_pool", no_more)
+    done: list[int] = []
+    do_all([partial(done.append, i) for i in range(9)])
+    assert sorted(done) == list(range(9))
+
+
+def in_a_child(queue: "multiprocessing.Queue[list[int]]") -> None:
+    done: list[int] = []
+    do_all([partial(done.append, i) for i in range(9)])
+    queue.put(sorted(done))
+
+
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork")
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # that a process of threads forks is the point
+def test_a_child_has_threads_of_its_own() -> None:
+    do_all([lambda: None] * 9)
+    context = multiprocessing.get_context("fork")
+    queue: multiprocessing.Queue[list[int]] = context.Queue()
+    child = context.Process(target=in_a_child, args=(queue,))
+    child.start()
+    assert queue.get(timeout=20.0) == list(range(9))
+    child.join(timeout=20.0)
+    assert child.exitcode == 0

@@ -1,0 +1,240 @@
+"""Files that are damaged, foreign or crafted are refused with a sentence, and never load as another learner."""
+
+import json
+import pickle
+import tracemalloc
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+
+from aioli import AIOLI
+from aioli.snapshots import codec as files
+
+
+def learned() -> AIOLI:
+    rng = np.random.default_rng(6)
+    learner = AIOLI(radius=3.0)
+    learner.learn_many(rng.normal(size=(30, 3)), rng.random(30) < 0.5)
+    learner.feature_names_ = ["a", "ß", "c"]
+    return learner
+
+
+def contents(learner: AIOLI) -> tuple[object, ...]:
+    """All that its future depends on, bit for bit, and its names."""
+    state = learner._state
+    assert state is not None
+    return (
+        learner._spec,
+        learner.feature_names_,
+        state.factored,
+        *(a.tobytes() for a in (state.P, state.w, state.tally)),
+    )
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("saved") / "learner"
+    learned().save(path)
+    return path.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("scratch") / "learner"
+
+
+def check_refused(path: Path, *words: str) -> None:
+    with pytest.raises(ValueError, match=path.name) as caught:
+        AIOLI.load(path)
+    assert all(word in str(caught.value) for word in words), str(caught.value)
+
+
+# ---- damage
+
+
+def test_a_file_cut_short_anywhere(saved: bytes, tmp_path: Path) -> None:
+    for length in {*range(0, len(saved), 7), *range(12), *range(len(saved) - 12, len(saved))}:
+        path = tmp_path / "cut"
+        path.write_bytes(saved[:length])
+        check_refused(path)
+
+
+@pytest.mark.parametrize("tail", [b"\0", b"\n", b"garbage" * 100])
+def test_a_file_with_something_behind_it(tail: bytes, saved: bytes, tmp_path: Path) -> None:
+    (tmp_path / "longer").write_bytes(saved + tail)
+    check_refused(tmp_path / "longer")
+
+
+def load_or_none(path: Path) -> AIOLI | None:
+    try:
+        return AIOLI.load(path)
+    except ValueError:
+        return None
+
+
+@settings(max_examples=400)
+@given(place=st.integers(0, 10**6), byte=st.integers(0, 255))
+def test_one_changed_byte_is_refused_or_changes_nothing(place: int, byte: int, saved: bytes, scratch: Path) -> None:
+    damaged = bytearray(saved)
+    damaged[place % len(saved)] = byte
+    scratch.write_bytes(damaged)
+    learner = load_or_none(scratch)
+    assert learner is None or contents(learner) == contents(learned())  # white space in the header is nothing
+
+
+@settings(max_examples=150)
+@given(place=st.integers(0, 10**6), cut=st.integers(0, 40), put=st.binary(max_size=40))
+def test_a_changed_stretch_is_refused_or_changes_nothing(
+    place: int, cut: int, put: bytes, saved: bytes, scratch: Path
+) -> None:
+    first = place % len(saved)
+    scratch.write_bytes(saved[:first] + put + saved[first + cut :])
+    learner = load_or_none(scratch)
+    assert learner is None or contents(learner) == contents(learned())
+
+
+@settings(max_examples=100)
+@given(noise=st.binary(max_size=200))
+def test_noise_is_no_model(noise: bytes, scratch: Path) -> None:
+    scratch.write_bytes(noise)
+    check_refused(scratch)
+
+
+# ---- foreign and crafted files
+
+
+@pytest.mark.parametrize("kind", ["empty", "text", "pickle", "zeros", "NumPy", "JSON"])
+def test_a_file_of_another_kind(kind: str, tmp_path: Path) -> None:
+    path = tmp_path / "other"
+    if kind == "NumPy":
+        with path.open("wb") as file:
+            np.save(file, np.ones(3))
+    else:
+        others = {"empty": b"", "text": b"age,income\n1,2\n", "pickle": pickle.dumps(learned()), "zeros": bytes(1000)}
+        path.write_bytes(others.get(kind, json.dumps({"learner": "AIOLI"}).encode()))
+    check_refused(path, "not a model file")
+
+
+def test_a_safetensors_file_of_somebody_else(tmp_path: Path) -> None:
+    save_file({"weights": np.ones(3)}, tmp_path / "theirs", metadata={"format": "pt"})
+    check_refused(tmp_path / "theirs", "not one that aioli wrote")
+    save_file({"weights": np.ones(3)}, tmp_path / "theirs")
+    check_refused(tmp_path / "theirs", "not one that aioli wrote")
+
+
+@pytest.mark.parametrize("path", [".", "missing", "missing/deeper"])
+def test_a_path_at_which_there_is_no_file(path: str, tmp_path: Path) -> None:
+    with pytest.raises(OSError, match=r"no such file|folder"):
+        AIOLI.load(tmp_path / path)
+
+
+def craft(path: Path, text: str | None = None, tensors: dict[str, Any] | None = None, **changes: object) -> None:
+    """Write a file whose checksum is right and whose contents are not."""
+    learner = learned()
+    state = learner._state
+    assert state is not None
+    header = {
+        "format": files.FORMAT,
+        "version": "0",
+        "learner": "AIOLI",
+        "parameters": learner._parameters(),
+        "features": 3,
+        "names": ["a", "ß", "c"],
+        "factored": False,
+    }
+    kept = {name: value for name, value in (header | changes).items() if value is not ...}
+    arrays = {"P": state.P.copy(), "w": state.w.copy(), "tally": state.tally.copy()} | (tensors or {})
+    text = json.dumps(kept) if text is None else text
+    save_file(arrays, path, metadata={"aioli": text, "sha256": files._digest(text, arrays)})
+
+
+def test_the_crafted_file_is_right_where_nothing_is_changed(tmp_path: Path) -> None:
+    craft(tmp_path / "learner")
+    assert contents(AIOLI.load(tmp_path / "learner")) == contents(learned())
+
+
+def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
+    craft(tmp_path / "newer", format=files.FORMAT + 1, version="9.9")
+    check_refused(tmp_path / "newer", f"format {files.FORMAT + 1}", "9.9", "upgrade")
+
+
+@pytest.mark.parametrize("name", ["Auto", "aioli", "", None, ...])
+def test_a_learner_of_another_type(name: object, tmp_path: Path) -> None:
+    craft(tmp_path / "other", learner=name)
+    check_refused(tmp_path / "other", "'AIOLI'")
+
+
+WRONG_HEADERS: list[tuple[str, Any]] = [
+    ("format", ...),
+    ("format", None),
+    ("format", "one"),
+    ("format", float("nan")),
+    ("format", float("inf")),
+    ("parameters", ...),
+    ("parameters", None),
+    ("parameters", [1]),
+    ("parameters", {"radius": -1.0}),
+    ("parameters", {"radius": 1e-200}),
+    ("parameters", {"radius": "wide"}),
+    ("parameters", {"unheard": 1.0}),
+    ("features", ...),
+    ("features", -1),
+    ("features", 2),
+    ("features", 10**10),
+    ("features", 10**400),
+    ("features", "many"),
+    ("names", ...),
+    ("names", 5),
+    ("names", ["a"]),
+    ("names", ["a", "b", "c", "d"]),
+    ("factored", ...),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WRONG_HEADERS, ids=lambda part: repr(part)[:20])
+def test_a_header_that_is_not_right_though_its_checksum_is(name: str, value: Any, tmp_path: Path) -> None:
+    craft(tmp_path / "crafted", **{name: value})
+    check_refused(tmp_path / "crafted")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "null", "[]", "3", '"format"', "[" * 100_000, '{"format": ' + "9" * 5000 + "}"]
+)
+def test_a_header_that_is_no_header_though_its_checksum_is_right(text: str, tmp_path: Path) -> None:
+    craft(tmp_path / "crafted", text=text)
+    check_refused(tmp_path / "crafted")
+
+
+@pytest.mark.parametrize(
+    "tensors",
+    [
+        {"P": np.eye(3)},
+        {"P": np.ones(16)},
+        {"w": np.zeros((4, 1))},
+        {"tally": np.zeros(0)},
+        {"more": np.zeros(1)},
+        {"P": np.eye(4, dtype=np.float32)},
+        {"P": np.eye(4, dtype=np.int64)},
+        {"P": np.full((4, 4), np.nan)},
+        {"w": np.full(4, np.inf)},
+    ],
+    ids=lambda tensors: " ".join(f"{name} {array.dtype} {array.shape}" for name, array in tensors.items()),
+)
+def test_arrays_that_are_no_state_though_their_checksum_is_right(tensors: dict[str, Any], tmp_path: Path) -> None:
+    craft(tmp_path / "crafted", tensors=tensors)
+    check_refused(tmp_path / "crafted")
+
+
+def test_a_header_that_lies_about_its_width_costs_no_memory(tmp_path: Path) -> None:
+    craft(tmp_path / "liar", features=5000)  # whose P would have 200 MB
+    tracemalloc.start()
+    try:
+        check_refused(tmp_path / "liar")
+        assert tracemalloc.get_traced_memory()[1] < 20e6
+    finally:
+        tracemalloc.stop()
