@@ -2,9 +2,8 @@
 
 import math
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -15,16 +14,22 @@ __all__ = ["Curvature", "GameSpec", "Rule"]
 Curvature = Literal["paper", "tight", "full"]
 
 
-class Rule(IntEnum):
-    """Where the kernels find each parameter."""
+class Rules(NamedTuple):
+    """Give each parameter its place in the array that the kernels read.
 
-    RADIUS = 0
-    RIDGE = 1
-    REGULARISER = 2
-    CURVATURE = 3  # as counted in `Curvature`
-    FORGETTING = 4
-    INTERCEPT = 5
-    WIDEST_ROW = 6
+    A tuple of plain integers, not an enumeration: Numba before 0.68 does not index an array by a member of one.
+    """
+
+    RADIUS: int = 0
+    RIDGE: int = 1
+    REGULARISER: int = 2
+    CURVATURE: int = 3  # as counted in `Curvature`
+    FORGETTING: int = 4
+    INTERCEPT: int = 5
+    WIDEST_ROW: int = 6
+
+
+Rule = Rules()
 
 
 @dataclass(frozen=True)

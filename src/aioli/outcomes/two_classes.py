@@ -6,7 +6,7 @@ fused loop, blocks, factored, NumPy twin) shares these functions and differs onl
 """
 
 import math
-from enum import IntEnum
+from typing import NamedTuple
 
 from aioli.numerics.compiling import Vector, compiled
 from aioli.numerics.curvature import tight_curvature_at
@@ -21,15 +21,18 @@ HEAVY = 32.0  # the weight beyond which a row is learned at the point to which i
 DIGITS = 1e4  # v itself keeps its sign and six digits: ERROR·DIGITS = 1e-6
 
 
-class Tally(IntEnum):
-    """What is counted as the game goes."""
+class Tallies(NamedTuple):
+    """Give each running total its place in the tally: integers for Numba's sake, as in `spec.Rules`."""
 
-    ROUNDS = 0
-    WEIGHT = 1
-    LOSS = 2
-    REGRET = 3  # the certificate's sum
-    WIDEST = 4  # the largest ‖x‖
-    IRREGULAR = 5  # rows to which the paper's theorem does not speak: late, weighted or merged
+    ROUNDS: int = 0
+    WEIGHT: int = 1
+    LOSS: int = 2
+    REGRET: int = 3  # the certificate's sum
+    WIDEST: int = 4  # the largest ‖x‖
+    IRREGULAR: int = 5  # rows to which the paper's theorem does not speak: late, weighted or merged
+
+
+Tally = Tallies()
 
 
 @compiled("UniTuple(f8,6)(f8[::1],f8,f8,f8,f8,f8,f8)")

@@ -12,7 +12,7 @@ $$\sum_t \ell_t(z_t) - \sum_t \ell_t(\theta^\top\bar x_t) \le \sum_t g_t(z_t - \
 """
 
 import math
-from enum import IntEnum
+from typing import NamedTuple
 
 import numpy as np
 
@@ -32,18 +32,21 @@ COLUMN = 5  # numbers of a column that belong to no expert
 EXPERT_SLOTS = SLOTS
 
 
-class WideTally(IntEnum):
-    """What is counted as the game goes."""
+class WideTallies(NamedTuple):
+    """Give each running total its place in the tally: integers for Numba's sake, as in `spec.Rules`."""
 
-    ROUNDS = 0
-    WEIGHT = 1
-    LOSS = 2
-    ONES = 3  # the weight of label 1
-    ZEROS = 4
-    GRADIENT = 5  # Σ g: the intercept's share of Σ g x̄
-    LINEAR = 6  # Σ gz
-    GRADIENT_SIZE = 7  # Σ|g| and Σ|gz|: by how much rounding may have moved the sums
-    LINEAR_SIZE = 8
+    ROUNDS: int = 0
+    WEIGHT: int = 1
+    LOSS: int = 2
+    ONES: int = 3  # the weight of label 1
+    ZEROS: int = 4
+    GRADIENT: int = 5  # Σ g: the intercept's share of Σ g x̄
+    LINEAR: int = 6  # Σ gz
+    GRADIENT_SIZE: int = 7  # Σ|g| and Σ|gz|: by how much rounding may have moved the sums
+    LINEAR_SIZE: int = 8
+
+
+WideTally = WideTallies()
 
 
 def record_size(experts: int) -> int:
