@@ -53,7 +53,7 @@ class RowRefused(AioliError):
     problem
         What is wrong, beginning with a verb where a column is named: "is nan".
     row
-        The number of the row among those of the call, from 0; None where the call was about a single row or all of them.
+        The number of the row among those of the call, from 0; None where the call was about a single row or all rows.
     column
         The column's number from 0 or its name; None where no single column is to blame.
     value

@@ -15,7 +15,7 @@ from aioli import Wide
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.wide import is_wide
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.sparse.loops import record_size
 from aioli.streams import sparse_rows
 

@@ -11,11 +11,12 @@ from numpy import ndarray
 
 from aioli.learners.base import ColumnLearner
 from aioli.learners.parameters import require_number
+from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.outcomes.spec import Curvature, GameSpec
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.single_row import play_one, predict_one
@@ -83,6 +84,8 @@ class AIOLI(ColumnLearner):
     >>> learner.certificate()
     Certificate(25.318 nats against ‖θ‖ ≤ 4 over 1000 rows)
     """
+
+    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MERGES}
 
     def __init__(
         self,

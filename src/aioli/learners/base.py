@@ -3,10 +3,11 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.states.certificate import Certificate
@@ -20,6 +21,16 @@ class ColumnLearner(ABC):
 
     A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
     """
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+        {
+            Capability.CERTIFIES,
+            Capability.LEARNS_LATE,
+            Capability.NAMES_COLUMNS,
+            Capability.SAVES,
+            Capability.WEIGHS,
+        }
+    )
 
     def __init__(self) -> None:
         self._names: list[str] | None = None
@@ -38,6 +49,18 @@ class ColumnLearner(ABC):
     @abstractmethod
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
+
+    @abstractmethod
+    def predict(self, x: object) -> float:
+        """Return the probability that the row's label is 1; changes nothing."""
+
+    @abstractmethod
+    def predict_logit(self, x: object) -> float:
+        """Return the log-odds of `predict`; changes nothing."""
+
+    @abstractmethod
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from one row and its label; returns the probability announced before the label."""
 
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:

@@ -1,27 +1,231 @@
-"""What every learner can do."""
+"""What every learner does, and what some learners can do besides: each capability is a name that code can ask for.
 
-from typing import Protocol
+>>> from aioli import AIOLI, OGD
+>>> grows(AIOLI()), grows(OGD())
+(True, False)
+"""
 
+from collections.abc import Mapping, Sequence
+from enum import Enum
+from typing import Protocol, Self, TypeGuard, runtime_checkable
+
+from aioli.errors import ParameterRefused
 from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Snapshot
+from aioli.states.certificate import Certificate
 
-__all__ = ["Learner"]
+__all__ = [
+    "Capability",
+    "Certifies",
+    "Grows",
+    "Learner",
+    "LearnsLate",
+    "Merges",
+    "Mixes",
+    "NamesColumns",
+    "Saves",
+    "Weighs",
+    "certifies",
+    "grows",
+    "learns_late",
+    "merges",
+    "mixes",
+    "names_columns",
+    "require_learner",
+    "saves",
+    "takes_sparse_rows",
+    "weighs",
+]
 
 
+class Capability(Enum):
+    """What a learner may be able to do beyond predicting and learning."""
+
+    CERTIFIES = "proves a bound on its regret: certificate()"
+    GROWS = "makes room for new columns: grow()"
+    LEARNS_LATE = "learns from a label that comes after the row: learn(…, logit=…), learn_many(…, logits=…)"
+    MERGES = "takes in what another learned: merge()"
+    MIXES = "tells how much each of its experts is heard: weights_"
+    NAMES_COLUMNS = "knows its columns by name: feature_names_"
+    SAVES = "has a snapshot, and so goes into a file: snapshot(), restore(), save(), load()"
+    SPARSE_ROWS = "takes sparse rows without making them dense"
+    WEIGHS = "multiplies a row's loss by a weight: learn(…, weight=…), learn_many(…, weights=…)"
+
+
+@runtime_checkable
 class Learner(Protocol):
-    """A learner of binary labels from a stream: it says a probability, then sees the label."""
+    """A learner of binary labels from a stream: it announces a probability, then sees the label."""
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What it can do besides."""
+        ...
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+        ...
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+        ...
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+        ...
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing."""
+        """Return the probability that the row's label is 1; changes nothing."""
+        ...
+
+    def predict_many(self, X: object) -> Vector:
+        """Return each row's probability, as if it came next; changes nothing."""
+        ...
+
+    def predict_logit(self, x: object) -> float:
+        """Return the log-odds of `predict`; changes nothing."""
+        ...
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """Return the log-odds of `predict_many`; changes nothing."""
         ...
 
     def learn(self, x: object, y: object) -> float:
         """Learn from the row and its label; returns the probability announced before the label."""
         ...
 
-    def predict_many(self, X: object) -> Vector:
-        """Each row's probability, as if it came next; changes nothing."""
-        ...
-
     def learn_many(self, X: object, y: object) -> Vector:
         """Learn from the rows in order; returns each row's probability before its label."""
         ...
+
+
+class Certifies(Learner, Protocol):
+    """A learner that proves a bound on its regret."""
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Return nats of regret that are proven not to have been exceeded."""
+        ...
+
+
+class Grows(Learner, Protocol):
+    """A learner that makes room for new columns."""
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
+        ...
+
+
+class Merges(Learner, Protocol):
+    """A learner that takes in what another learned from other rows."""
+
+    def merge(self, other: Self) -> Self:
+        """Take in what another learner of the same parameters learned from other rows."""
+        ...
+
+
+class Mixes(Learner, Protocol):
+    """A learner that is a mixture of experts."""
+
+    @property
+    def weights_(self) -> Mapping[str, float]:
+        """How much of the mixture each expert holds now."""
+        ...
+
+
+class NamesColumns(Learner, Protocol):
+    """A learner that knows its columns by name."""
+
+    feature_names_: list[str] | None
+
+
+class Weighs(Learner, Protocol):
+    """A learner of rows that have weights."""
+
+    def learn(self, x: object, y: object, weight: float = 1.0) -> float:
+        """Learn from the row and its label, its loss multiplied by a weight."""
+        ...
+
+    def learn_many(self, X: object, y: object, weights: object = None) -> Vector:
+        """Learn from the rows in order, each row's loss multiplied by its weight."""
+        ...
+
+
+class LearnsLate(Weighs, Protocol):
+    """A learner that learns from what it announced when the row came, once the label is known."""
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from the row, for which `logit` was announced; the loss is counted there."""
+        ...
+
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+        """Learn from the rows in order, for which `logits` were announced."""
+        ...
+
+
+class Saves(Learner, Protocol):
+    """A learner whose state can be taken out, put back, and written to a file."""
+
+    def snapshot(self) -> Snapshot:
+        """Return all that it remembers."""
+        ...
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner, which goes on bit for bit the same."""
+        ...
+
+
+def certifies(learner: Learner) -> TypeGuard[Certifies]:
+    """Return whether it proves a bound on its regret."""
+    return Capability.CERTIFIES in learner.capabilities
+
+
+def grows(learner: Learner) -> TypeGuard[Grows]:
+    """Return whether it makes room for new columns."""
+    return Capability.GROWS in learner.capabilities
+
+
+def learns_late(learner: Learner) -> TypeGuard[LearnsLate]:
+    """Return whether it learns from what it announced earlier."""
+    return Capability.LEARNS_LATE in learner.capabilities
+
+
+def merges(learner: Learner) -> TypeGuard[Merges]:
+    """Return whether it takes in what another learned."""
+    return Capability.MERGES in learner.capabilities
+
+
+def mixes(learner: Learner) -> TypeGuard[Mixes]:
+    """Return whether it is a mixture that tells its experts' shares."""
+    return Capability.MIXES in learner.capabilities
+
+
+def names_columns(learner: Learner) -> TypeGuard[NamesColumns]:
+    """Return whether it knows its columns by name."""
+    return Capability.NAMES_COLUMNS in learner.capabilities
+
+
+def saves(learner: Learner) -> TypeGuard[Saves]:
+    """Return whether its state can be taken out and put back."""
+    return Capability.SAVES in learner.capabilities
+
+
+def takes_sparse_rows(learner: Learner) -> bool:
+    """Return whether sparse rows stay sparse in it."""
+    return Capability.SPARSE_ROWS in learner.capabilities
+
+
+def weighs(learner: Learner) -> TypeGuard[Weighs]:
+    """Return whether its rows may have weights."""
+    return Capability.WEIGHS in learner.capabilities
+
+
+def require_learner(learner: object, parameter: str = "learner") -> Learner:
+    """Return the learner, or refuse what is none, such as a class in place of an object."""
+    if isinstance(learner, type) or not isinstance(learner, Learner):
+        raise ParameterRefused(
+            f"{parameter} is {learner!r}; give a learner, such as AIOLI() or Auto()", parameter=parameter, value=learner
+        )
+    return learner

@@ -9,10 +9,11 @@ import numpy as np
 from scipy import sparse
 
 from aioli.learners.base import ColumnLearner
+from aioli.learners.protocol import Capability
 from aioli.learners.wide_experts import EXPERTS
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate
 from aioli.states.sparse.loops import WideTally, length_of_entries
 from aioli.states.sparse.state import WideState
@@ -75,6 +76,8 @@ class Wide(ColumnLearner):
     """
 
     takes_sparse_rows = True  # a face may build CSR rows for it
+
+    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
     def __init__(self, hashing: int | None = None, experts: int | None = None) -> None:
         super().__init__()

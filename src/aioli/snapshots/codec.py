@@ -1,83 +1,137 @@
-"""States on disk: safetensors and a JSON header. Open, versioned, checked, and no code runs on load."""
+"""Snapshots as bytes: a safetensors file with a JSON header. Open, versioned, checked, and no code runs on reading.
+
+The header has one entry, "aioli": a JSON object of the format's number, the version of the library, the tree of kinds
+and plain values, and a SHA-256 of these and of every array. An array's name in the file is its path in the tree. Equal
+snapshots are equal bytes.
+"""
 
 import hashlib
 import json
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
+from safetensors import SafetensorError
+from safetensors.numpy import load, save
 
 from aioli import __version__
-from aioli.numerics.compiling import Vector
+from aioli.errors import SnapshotRefused
+from aioli.snapshots.tree import Array, Snapshot
 from aioli.snapshots.whole_files import replacing
 
-__all__ = ["FORMAT", "read_any", "read_file", "write_file"]
+__all__ = ["FORMAT", "from_bytes", "read_snapshot", "to_bytes", "write_snapshot"]
 
-FORMAT = 1
-Header = dict[str, Any]
-Tensors = dict[str, Vector]
+FORMAT = 2  # 1 was never released
+HEADER = "aioli"
+TYPES = ("float64", "int64", "uint8")
+SEPARATOR = "/"
 
 
-def write_file(path: str | os.PathLike[str], header: Header, tensors: Tensors) -> None:
-    """Write header and arrays, whole or not at all: there is always the old file or the new one."""
-    path = Path(path)
-    for name, tensor in tensors.items():
-        if not np.isfinite(tensor).all():
-            raise ValueError(f"{path}: not written, since {name!r} is not finite: the learner is damaged")
-    text = json.dumps({"format": FORMAT, "version": __version__, **header}, sort_keys=True)
-    contiguous = {name: np.ascontiguousarray(tensor) for name, tensor in tensors.items()}
-    metadata = {"aioli": text, "sha256": _digest(text, contiguous)}
+def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
+    """Write a snapshot to a file, whole or not at all: there is always the old file or the new one."""
+    data = to_bytes(snapshot)
     with replacing(path) as temporary:
-        save_file(contiguous, temporary, metadata=metadata)
+        temporary.write_bytes(data)
 
 
-def read_file(path: str | os.PathLike[str], learner: str) -> tuple[Header, Tensors]:
-    """Read a file of such a learner that `write_file` wrote; anything else is a `ValueError` that says why."""
-    header, tensors = read_any(path)
-    if header.get("learner") != learner:
-        raise ValueError(f"{path}: holds a learner of type {header.get('learner')!r}, not {learner!r}")
-    return header, tensors
-
-
-def read_any(path: str | os.PathLike[str]) -> tuple[Header, Tensors]:
-    """Read a file that `write_file` wrote, of whatever learner."""
+def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:
+    """Read a file that `write_snapshot` wrote; anything else is a `ValueError` that says why."""
     if not Path(path).is_file():
         what = "is a folder" if Path(path).is_dir() else "there is no such file"
         raise FileNotFoundError(f"{path}: {what}; give a file that save() wrote")
     try:
-        with safe_open(path, framework="numpy") as file:
-            metadata = file.metadata() or {}
-            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118, it is no dictionary
-    except (SafetensorError, OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise ValueError(f"{path}: damaged, cut short, or not a model file ({error}); save it again") from error
-    if "aioli" not in metadata:
-        raise ValueError(f"{path}: a safetensors file, but not one that aioli wrote")
-    try:
-        header = json.loads(metadata["aioli"])
-        version = header["format"]
-        if not isinstance(version, int) or version < 1:
-            raise ValueError(f"format {version!r}")
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
-        raise ValueError(f"{path}: its header is damaged ({error}); save the model again") from error
-    if version > FORMAT:
-        raise ValueError(
-            f"{path}: format {version}, written by aioli {header.get('version')}; this is aioli {__version__}, "
-            f"which reads formats up to {FORMAT}: upgrade aioli-online"
+        return from_bytes(Path(path).read_bytes())
+    except (OSError, SnapshotRefused) as error:
+        raise SnapshotRefused(f"{path}: {error}") from error
+
+
+def to_bytes(snapshot: Snapshot) -> bytes:
+    """Encode a snapshot; one that holds what is not finite is refused, since its owner is damaged."""
+    arrays = {path: np.ascontiguousarray(array) for path, array in _arrays(snapshot)}
+    for path, array in arrays.items():
+        if array.dtype.name not in TYPES:
+            raise SnapshotRefused(f"not written, since {path!r} is of {array.dtype}")
+        if not np.isfinite(array).all():
+            raise SnapshotRefused(f"not written, since {path!r} is not finite: its owner is damaged")
+    tree = json.dumps(_described(snapshot), sort_keys=True, allow_nan=False, separators=(",", ":"))
+    head = {"format": FORMAT, "version": __version__, "sha256": _digest(tree, arrays)}
+    text = json.dumps(head)[:-1] + f', "snapshot": {tree}}}'
+    return save(dict(sorted(arrays.items())), metadata={HEADER: text})
+
+
+def from_bytes(data: bytes) -> Snapshot:
+    """Decode a snapshot; bytes that `to_bytes` did not make are a `SnapshotRefused` that says why."""
+    header = _header(data)
+    version = header.get("format")
+    if not isinstance(version, int) or version < 1:
+        raise SnapshotRefused(f"its header is damaged (format {version!r}); save the model again")
+    if version != FORMAT:
+        advice = "upgrade aioli-online" if version > FORMAT else "save the model again"
+        raise SnapshotRefused(
+            f"format {version}, written by aioli {header.get('version')}; this is aioli {__version__}, which reads "
+            f"format {FORMAT}: {advice}"
         )
-    if metadata.get("sha256") != _digest(metadata["aioli"], tensors):
-        raise ValueError(f"{path}: its contents do not match their checksum: the file is damaged; save the model again")
-    for name, tensor in tensors.items():
-        if tensor.dtype != np.float64 or not np.isfinite(tensor).all():
-            raise ValueError(f"{path}: its array {name!r} is not of finite float64 numbers; save the model again")
-    return header, tensors
+    try:
+        arrays = load(data)
+    except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise SnapshotRefused(f"damaged, cut short, or not a model file ({error}); save it again") from error
+    tree = json.dumps(header.get("snapshot"), sort_keys=True, separators=(",", ":"))
+    if header.get("sha256") != _digest(tree, arrays):
+        raise SnapshotRefused("its contents do not match their checksum: the file is damaged; save the model again")
+    for path, array in arrays.items():
+        if array.dtype.name not in TYPES or not np.isfinite(array).all():
+            raise SnapshotRefused(f"its array {path!r} is not of finite numbers; save the model again")
+    try:
+        return _rebuilt(header["snapshot"], arrays, "")
+    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+        raise SnapshotRefused(f"its header is damaged ({error!r}); save the model again") from error
 
 
-def _digest(text: str, tensors: Tensors) -> str:
-    digest = hashlib.sha256(text.encode())
-    for name in sorted(tensors):
-        digest.update(f"{name}{tensors[name].dtype}{tensors[name].shape}".encode())
-        digest.update(tensors[name].data.cast("B") if tensors[name].size else b"")
+def _header(data: bytes) -> dict[str, Any]:
+    """The JSON object of the file's one metadata entry. A safetensors file begins with the length of its header."""
+    size = int.from_bytes(data[:8], "little")
+    if len(data) < 8 or size > len(data) - 8:
+        raise SnapshotRefused("damaged, cut short, or not a model file; save it again")
+    try:
+        metadata = json.loads(data[8 : 8 + size]).get("__metadata__", {})
+        if HEADER not in metadata:
+            raise SnapshotRefused("a safetensors file, but not one that aioli wrote")
+        header = json.loads(metadata[HEADER])
+        if not isinstance(header, dict):
+            raise TypeError(f"{type(header).__name__}")
+        return header
+    except (ValueError, TypeError, AttributeError, RecursionError) as error:
+        if isinstance(error, SnapshotRefused):
+            raise
+        raise SnapshotRefused(f"damaged, or not a model file ({error}); save it again") from error
+
+
+def _arrays(snapshot: Snapshot, prefix: str = "") -> Iterator[tuple[str, Array]]:
+    for name, array in snapshot.arrays.items():
+        yield prefix + name, array
+    for name, part in snapshot.parts.items():
+        yield from _arrays(part, f"{prefix}{name}{SEPARATOR}")
+
+
+def _described(snapshot: Snapshot) -> dict[str, Any]:
+    """The tree without its arrays, which are told by name."""
+    parts = {name: _described(part) for name, part in snapshot.parts.items()}
+    arrays = sorted(snapshot.arrays)
+    return {"kind": snapshot.kind, "values": dict(snapshot.values), "arrays": arrays, "parts": parts}
+
+
+def _rebuilt(tree: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Snapshot:
+    parts = {name: _rebuilt(part, arrays, f"{prefix}{name}{SEPARATOR}") for name, part in tree["parts"].items()}
+    own = {name: arrays[prefix + name] for name in tree["arrays"]}
+    return Snapshot(tree["kind"], dict(tree["values"]), own, parts)
+
+
+def _digest(tree: str, arrays: dict[str, Any]) -> str:
+    digest = hashlib.sha256(tree.encode())
+    for path in sorted(arrays):
+        array = np.ascontiguousarray(arrays[path])
+        digest.update(f"{path}{array.dtype}{array.shape}".encode())
+        digest.update(array.data.cast("B") if array.size else b"")
     return digest.hexdigest()

@@ -9,7 +9,7 @@ from typing import Any
 from aioli.evaluate.loop import Playing
 from aioli.evaluate.scoreboard import Scoreboard
 from aioli.report.record import Point
-from aioli.snapshots.codec import read_any, write_file
+from aioli.snapshots.legacy_files import read_any, write_file
 from aioli.snapshots.whole_files import naming
 from aioli.store.models import revive, taken_down
 from aioli.store.predictions import Spool

@@ -10,7 +10,7 @@ from typing import Any
 
 import aioli
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.codec import read_any, write_file
+from aioli.snapshots.legacy_files import read_any, write_file
 from aioli.snapshots.whole_files import naming
 
 __all__ = ["load_model", "revive", "save_model", "taken_down", "why_not_saved"]

@@ -17,7 +17,7 @@ from aioli.learners.auto.ensemble import Ensemble
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics import threads as side_by_side
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.codec import write_file
+from aioli.snapshots.legacy_files import write_file
 from aioli.states.mixture.mixture import Mixture
 
 

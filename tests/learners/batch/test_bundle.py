@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 from support import make_labels, make_rows
 
 from aioli import AIOLI, OGD, Auto, OnlineToBatch
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 
 LEARNERS: dict[str, Callable[[], Any]] = {"AIOLI": AIOLI, "Auto": lambda: Auto(experts=3)}
 

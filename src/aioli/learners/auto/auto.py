@@ -8,10 +8,11 @@ import numpy as np
 
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.base import ColumnLearner
+from aioli.learners.protocol import Capability
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import as_table
 from aioli.streams.sparse_rows import SparseRows
@@ -66,6 +67,8 @@ class Auto(ColumnLearner):
     >>> max(learner.weights_, key=learner.weights_.get)
     'AIOLI on the square view, λ = 0.1'
     """
+
+    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
     def __init__(self, experts: int | None = None) -> None:
         self._player: Any = DenseEnsemble(experts)

@@ -10,6 +10,7 @@ from numpy import ndarray
 from aioli.learners.auto.ensemble import Ensemble
 from aioli.learners.auto.experts import EXPERTS, Expert
 from aioli.learners.base import ColumnLearner
+from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.outcomes.two_classes import Tally
@@ -26,6 +27,8 @@ HEAVIEST = 1e6  # a weight that costs no expert its digits
 
 class DenseEnsemble(ColumnLearner):
     """What `Auto` plays where rows are dense and not too wide: eight learners of d² numbers each, and their mixture."""
+
+    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES}
 
     def __init__(self, experts: int | None = None) -> None:
         super().__init__()

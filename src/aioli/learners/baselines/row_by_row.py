@@ -2,11 +2,13 @@
 
 from abc import ABC, abstractmethod
 from inspect import signature
+from typing import ClassVar
 
 import numpy as np
 
+from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid, softplus
+from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus
 from aioli.streams.rows import Rows, as_label, as_labels
 
 __all__ = ["RowByRow"]
@@ -21,6 +23,8 @@ class RowByRow(ABC):
     `_answer(x, y, z)`, which learns from the label 0.0 or 1.0 of a row for which z was announced. Rows come as float64
     vectors, with a 1 in front where there is an intercept.
     """
+
+    capabilities: ClassVar[frozenset[Capability]] = frozenset()
 
     def __init__(self, *, intercept: bool = True) -> None:
         self.intercept = intercept
@@ -39,11 +43,19 @@ class RowByRow(ABC):
 
     def predict(self, x: object) -> float:
         """The probability that the row's label is 1; changes nothing."""
-        return float(self._predict(self._rows(x, single=True))[0])
+        return sigmoid(self.predict_logit(x))
 
     def predict_many(self, X: object) -> Vector:
         """Each row's probability, as if it came next; changes nothing."""
-        return self._predict(self._rows(X))
+        return sigmoid_many(self.predict_logit_many(X))
+
+    def predict_logit(self, x: object) -> float:
+        """Return the log-odds of `predict`; changes nothing."""
+        return float(self._logits(self._rows(x, single=True))[0])
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """Return the log-odds of `predict_many`; changes nothing."""
+        return self._logits(self._rows(X))
 
     def learn(self, x: object, y: object) -> float:
         """Learn from one row and its label; returns the probability announced before the label."""
@@ -62,10 +74,10 @@ class RowByRow(ABC):
     def _rows(self, X: object, single: bool = False) -> Rows:
         return Rows(X, intercept=self.intercept, widest=WIDEST, width=self.n_features_, single=single)
 
-    def _predict(self, rows: Rows) -> Vector:
+    def _logits(self, rows: Rows) -> Vector:
         if self.n_features_ is None:
-            return np.full(len(rows), 0.5)
-        return np.array([sigmoid(self._announce(x)) for _, chunk in rows for x in chunk])
+            return np.zeros(len(rows))
+        return np.array([self._announce(x) for _, chunk in rows for x in chunk])
 
     def _learn(self, rows: Rows, labels: Vector) -> Vector:
         if self.n_features_ is None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 
 __all__ = ["pack", "unpack"]
 

@@ -16,7 +16,7 @@ from aioli.learners.cloning import fresh_copy, learn_rows
 from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import as_label, as_labels, as_table
 

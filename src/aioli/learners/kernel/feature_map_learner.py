@@ -14,7 +14,7 @@ from aioli.learners.kernel.scales import FARTHEST, METRICS
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Rows, as_logits, as_weights
 

@@ -16,12 +16,13 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.base import ColumnLearner
 from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
+from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.numerics.threads import one_blas_thread
 from aioli.outcomes.spec import Curvature
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.codec import read_file, write_file
+from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate
 from aioli.states.kernel import certificate as span
 from aioli.states.kernel.growing_cholesky import GrowingCholesky
@@ -94,6 +95,8 @@ class KernelAIOLI(ColumnLearner):
     >>> print(f"{learner.effective_dimension_:.1f} dimensions learned")
     17.6 dimensions learned
     """
+
+    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.SPARSE_ROWS}
 
     def __init__(
         self,

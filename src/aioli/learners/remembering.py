@@ -1,0 +1,52 @@
+"""Files, copies and pickles of a learner: each is a way of moving its snapshot."""
+
+import os
+from abc import ABC, abstractmethod
+from typing import Self
+
+from aioli.errors import AioliError, SnapshotRefused
+from aioli.snapshots.codec import read_snapshot, write_snapshot
+from aioli.snapshots.tree import Snapshot
+
+__all__ = ["Remembering"]
+
+
+class Remembering(ABC):
+    """Gives `save`, `load`, copies and pickles to a class that has `snapshot` and `restore`."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Return all that it remembers: what happens to it later does not change the snapshot."""
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
+        write_snapshot(path, self.snapshot())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
+        snapshot = read_snapshot(path)
+        if snapshot.kind != cls.__name__:
+            raise SnapshotRefused(f"{path}: holds a learner of type {snapshot.kind!r}, not {cls.__name__!r}")
+        try:
+            return cls.restore(snapshot)
+        except (AioliError, TypeError, KeyError, OverflowError, MemoryError) as error:
+            raise SnapshotRefused(f"{path}: is not a complete learner ({error}); save it again") from error
+
+    def __copy__(self) -> Self:
+        return type(self).restore(self.snapshot())  # a copy that shared the state would learn with the original
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
+        return type(self).restore(self.snapshot())
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _restored, (type(self), self.snapshot())
+
+
+def _restored(kind: type[Remembering], snapshot: Snapshot) -> Remembering:
+    return kind.restore(snapshot)

@@ -1,0 +1,155 @@
+"""A snapshot: the whole state of one thing as named arrays, plain values, and the snapshots of its parts.
+
+Whatever remembers something has `snapshot()`, which gives one, and `restore`, which makes an equal thing from it:
+files, copies, pickles, checkpoints and reservoirs are ways of moving snapshots. Nothing else turns state into bytes.
+
+>>> import numpy as np
+>>> clock = Snapshot("Clock", {"ticks": 3}, {"times": np.zeros(3)})
+>>> game = Snapshot("Game", {"name": "chess"}, parts={"clock": clock})
+>>> game.part("clock", "Clock").whole("ticks")
+3
+>>> game.part("clock", "Clock").array("times", (4,))
+Traceback (most recent call last):
+    ...
+aioli.errors.SnapshotRefused: in a Clock, the array 'times' has shape (3,), not (4,)
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import SnapshotRefused
+
+__all__ = ["Array", "Plain", "Remembers", "Snapshot"]
+
+Plain: TypeAlias = "bool | int | float | str | Sequence[Plain] | Mapping[str, Plain] | None"  # what JSON can hold
+Array: TypeAlias = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]
+Vector: TypeAlias = NDArray[np.float64]
+Value = TypeVar("Value")
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """The state of one thing.
+
+    Attributes
+    ----------
+    kind
+        What it is of: the name of a class.
+    values
+        Parameters and counts, as JSON can hold them; floats are finite.
+    arrays
+        Arrays by name, of float64, int64 or uint8. They belong to the snapshot: nobody else writes to them.
+    parts
+        The snapshots of what it is made of, by name.
+    """
+
+    kind: str
+    values: Mapping[str, Plain] = field(default_factory=dict)
+    arrays: Mapping[str, Array] = field(default_factory=dict)
+    parts: Mapping[str, "Snapshot"] = field(default_factory=dict)
+
+    def of(self, kind: str) -> Self:
+        """Return the snapshot itself, or refuse it where it is of another kind."""
+        if self.kind != kind:
+            raise SnapshotRefused(f"it is of a {self.kind}, not of a {kind}")
+        return self
+
+    def part(self, name: str, kind: str | None = None) -> "Snapshot":
+        """Return the part of this name, which must be of this kind where one is given."""
+        if name not in self.parts:
+            raise SnapshotRefused(f"in a {self.kind}, the part {name!r} is missing")
+        return self.parts[name] if kind is None else self.parts[name].of(kind)
+
+    def array(self, name: str, shape: tuple[int | None, ...] | None = None) -> Vector:
+        """Return the array of float64 of this name, of this shape: None allows any length."""
+        return self._typed(name, shape, np.float64)
+
+    def integers(self, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.int64]:
+        """Return the array of int64 of this name, of this shape: None allows any length."""
+        return self._typed(name, shape, np.int64)
+
+    def whole(self, name: str, least: int = 0) -> int:
+        """Return the whole number of this name, which must be at least this."""
+        value = self._value(name, int)
+        if isinstance(value, bool) or value < least:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not a whole number of at least {least}")
+        return value
+
+    def number(self, name: str) -> float:
+        """Return the finite number of this name."""
+        value = self.values.get(name)
+        if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not a finite number")
+        return float(value)
+
+    def flag(self, name: str) -> bool:
+        """Return the truth value of this name."""
+        return self._value(name, bool)
+
+    def text(self, name: str) -> str:
+        """Return the text of this name."""
+        return self._value(name, str)
+
+    def texts(self, name: str) -> list[str] | None:
+        """Return the list of texts of this name; None where there is none."""
+        values = self.values.get(name)
+        if values is None:
+            return None
+        if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is no list")
+        return [self._text(name, value) for value in values]
+
+    def mapping(self, name: str) -> dict[str, Plain]:
+        """Return a copy of the mapping of this name."""
+        value = self.values.get(name)
+        if not isinstance(value, Mapping):
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not a mapping")
+        return dict(value)
+
+    def optional_whole(self, name: str) -> int | None:
+        """Return the whole number of this name; None where there is none."""
+        return None if self.values.get(name) is None else self.whole(name)
+
+    def _value(self, name: str, kind: type[Value]) -> Value:
+        value = self.values.get(name)
+        if not isinstance(value, kind):
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not of type {kind.__name__}")
+        return value
+
+    def _text(self, name: str, value: Plain) -> str:
+        if not isinstance(value, str):
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} holds {value!r}, which is no text")
+        return value
+
+    def _typed(self, name: str, shape: tuple[int | None, ...] | None, kind: type[Scalar]) -> NDArray[Scalar]:
+        array = self.arrays.get(name)
+        if array is None:
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} is missing")
+        if array.dtype != kind:
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} is of {array.dtype}, not of {np.dtype(kind)}")
+        fits = shape is None or (
+            array.ndim == len(shape) and all(w in (None, n) for w, n in zip(shape, array.shape, strict=True))
+        )
+        if not fits:
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} has shape {array.shape}, not {shape}")
+        return np.asarray(array, kind)
+
+
+@runtime_checkable
+class Remembers(Protocol):
+    """Whatever has a state that can be taken out and put back."""
+
+    def snapshot(self) -> Snapshot:
+        """Return all that it remembers; what happens to it later does not change the snapshot."""
+        ...
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal one, which goes on bit for bit the same; what is no such snapshot is `SnapshotRefused`."""
+        ...
