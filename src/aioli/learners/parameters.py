@@ -1,10 +1,18 @@
-"""The border for the parameters of learners: each is what it must be, or is refused by its name."""
+"""Parameters of learners: each is what it must be or is refused by its name; plain values go into snapshots."""
 
-from numbers import Real
+from collections.abc import Callable
+from inspect import signature
+from numbers import Integral, Real
+from typing import TypeVar
 
 import numpy as np
 
-__all__ = ["require_number", "require_positive", "require_whole"]
+from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.snapshots.tree import Plain, Snapshot
+
+__all__ = ["plain_parameters", "require_number", "require_positive", "require_whole", "with_parameters"]
+
+Made = TypeVar("Made")
 
 SMALLEST, LARGEST = 1e-100, 1e100  # between them, the square of a row over a parameter stays within float64
 
@@ -13,24 +21,56 @@ def require_positive(**parameters: object) -> None:
     """Refuse what is not a number above 0 and below infinity: formulas divide by it, or take its logarithm."""
     for name, value in parameters.items():
         if not (isinstance(value, Real) and SMALLEST <= float(value) <= LARGEST):
-            raise ValueError(
-                f"{name} is {value!r}; it must be a finite number above 0, from {SMALLEST:g} to {LARGEST:g}"
+            raise ParameterRefused(
+                f"{name} is {value!r}; it must be a finite number above 0, from {SMALLEST:g} to {LARGEST:g}",
+                parameter=name,
+                value=value,
             )
 
 
 def require_number(name: str, value: object) -> float:
-    """The value as a float, or a refusal by name."""
+    """Return the value as a float, or a refusal by name."""
     if not isinstance(value, (int, float, np.number)):
-        raise ValueError(f"{name} is {value!r}; it must be a number")
+        raise ParameterRefused(f"{name} is {value!r}; it must be a number", parameter=name, value=value)
     try:
         return float(value)
     except (TypeError, OverflowError):
-        raise ValueError(f"{name} is {value!r}; it must be a number that float64 can hold") from None
+        raise ParameterRefused(
+            f"{name} is {value!r}; it must be a number that float64 can hold", parameter=name, value=value
+        ) from None
 
 
 def require_whole(name: str, value: object, least: int, multiple: int = 1) -> int:
-    """The value as an int, or a refusal by name."""
+    """Return the value as an int, or a refusal by name."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least or value % multiple:
         kind = "an even whole number" if multiple == 2 else "a whole number"
-        raise ValueError(f"{name} is {value!r}; it must be {kind} of at least {least}")
+        raise ParameterRefused(
+            f"{name} is {value!r}; it must be {kind} of at least {least}", parameter=name, value=value
+        )
     return int(value)
+
+
+def plain_parameters(learner: object) -> dict[str, Plain]:
+    """Return the parameters that a learner was made with, each read from its attribute of the same name."""
+    given = vars(learner)
+    return {name: _plain(name, given[name]) for name in signature(type(learner)).parameters}
+
+
+def with_parameters(make: Callable[..., Made], snapshot: Snapshot) -> Made:
+    """Make an object with the "parameters" of a snapshot; refuse the snapshot where the maker refuses them."""
+    try:
+        return make(**snapshot.mapping("parameters"))
+    except (TypeError, ValueError) as error:
+        raise SnapshotRefused(f"in a {snapshot.kind}, the parameters are not right ({error})") from error
+
+
+def _plain(name: str, value: object) -> Plain:
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, np.bool_):
+        return bool(value)
+    if isinstance(value, Integral):
+        return int(value)
+    if isinstance(value, Real):
+        return float(value)
+    raise SnapshotRefused(f"parameter {name} is {value!r}, which a file cannot hold")
