@@ -3,6 +3,9 @@
 import numpy as np
 import pytest
 from hypothesis import settings
+from skip_report import pytest_make_collect_report, pytest_runtest_makereport, pytest_terminal_summary
+
+__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport", "pytest_terminal_summary", "rng"]
 
 settings.register_profile("aioli", derandomize=True, deadline=None, max_examples=40, database=None)
 settings.load_profile("aioli")

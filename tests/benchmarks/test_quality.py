@@ -181,7 +181,7 @@ def test_without_a_folder_there_are_streams_that_dependencies_ship() -> None:
 def test_no_method_sees_a_label_before_it_has_said_its_probability(name: str, rng: np.random.Generator) -> None:
     method = METHODS[name]
     if not method.available:
-        pytest.skip(f"{method.needs} is not here")
+        pytest.skip(f"{method.needs} is not installed")
     X, y = made(rng, rows=30)
     changed = y.copy()
     changed[20:] = 1.0 - y[20:]

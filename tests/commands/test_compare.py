@@ -179,7 +179,7 @@ def test_certainties_that_are_wrong_are_told(
         (["synthetic:logistic", "--figure", "/nowhere/at/all.png"], "/nowhere/at/all.png: there is no folder"),
         (["synthetic:nobody"], "synthetic:nobody"),
         (["rows.csv"], "say which column is the label"),
-        (["none.csv", "--label", "y", "--peers", "vw"], "has a header but no row"),
+        (["none.csv", "--label", "y", "--peers", "sklearn"], "has a header but no row"),
         (["synthetic:logistic", "--learner", "Oracle"], "there is no learner called 'Oracle'"),
         (["one.csv", "--label", "y", "--peers", ""], "every one of the 2 rows has the label '1'"),
     ],

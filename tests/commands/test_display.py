@@ -71,7 +71,7 @@ def test_a_summary_without_a_word_in_json_is_null() -> None:
     )
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+@pytest.mark.skipif(sys.platform == "win32", reason="this system has no pseudo-terminals of POSIX")
 @pytest.mark.parametrize("width", [200, 40])
 def test_the_line_on_a_terminal_tells_all_fits_and_is_wiped_away(width: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import fcntl

@@ -13,7 +13,7 @@ from typing import IO, Any
 import pytest
 from command_files import HEADER, visits, write_visits
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and pipes of POSIX")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="this system has no signals and pipes of POSIX")
 AIOLI = [sys.executable, "-m", "aioli"]
 
 
@@ -74,7 +74,7 @@ def test_a_closed_pipe_ends_the_run_quietly(tmp_path: Path) -> None:
     assert process.returncode == 141
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full")
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")
 @pytest.mark.parametrize("asked", [["--json"], []])
 def test_a_full_standard_output_is_told(asked: list[str], tmp_path: Path) -> None:
     source = write_visits(tmp_path / "visits.csv", 100)

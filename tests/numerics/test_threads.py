@@ -69,7 +69,7 @@ def in_a_child(queue: "multiprocessing.Queue[list[int]]") -> None:
     queue.put(sorted(done))
 
 
-@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="there is no fork")
+@pytest.mark.skipif("fork" not in multiprocessing.get_all_start_methods(), reason="this system has no fork")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # that a process of threads forks is the point
 def test_a_child_has_threads_of_its_own() -> None:
     do_all([lambda: None] * 9)

@@ -67,7 +67,7 @@ def test_a_folder_is_no_file_to_save_to(tmp_path: Path) -> None:
     assert [entry.name for entry in tmp_path.rglob("*")] == ["folder"]
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@pytest.mark.skipif(os.name != "posix", reason="this system has no permissions of POSIX")
 def test_a_folder_that_may_not_be_written_to(tmp_path: Path) -> None:
     folder = tmp_path / "closed"
     folder.mkdir()

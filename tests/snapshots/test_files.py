@@ -201,7 +201,7 @@ def test_the_file_is_json_and_raw_numbers_and_no_pickle(tmp_path: Path, monkeypa
     assert contents(AIOLI.load(tmp_path / "learner")) == contents(learner)
 
 
-@pytest.mark.skipif(os.name != "posix", reason="permissions are POSIX's")
+@pytest.mark.skipif(os.name != "posix", reason="this system has no permissions of POSIX")
 @pytest.mark.parametrize("mask", [0o022, 0o077, 0o002])
 def test_permissions_follow_the_umask(mask: int, tmp_path: Path) -> None:
     old = os.umask(mask)

@@ -87,7 +87,7 @@ def test_a_stiff_prior_lets_nothing_through_that_is_not_finite(ridge: float, bad
 
 def test_a_long_double_beyond_float64_is_an_infinity() -> None:
     if np.finfo(np.longdouble).max <= np.finfo(np.float64).max:
-        pytest.skip("long double is float64 here")
+        pytest.skip("this system has no long double beyond float64")
     learner = trained()
     with refused(learner, "column 2", "inf"):
         learner.learn(np.array([0.0, 0.0, np.longdouble("1e400")]), 1)

@@ -1,7 +1,6 @@
 """What the border accepts: every kind of row, label and weight gives what plain float64 gives."""
 
 import copy
-import importlib.util
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -172,9 +171,7 @@ def test_sparse_entries_given_twice_add_up() -> None:
 
 
 def test_a_data_frame() -> None:
-    if importlib.util.find_spec("pandas") is None:
-        pytest.skip("pandas is not installed")
-    pandas: Any = importlib.import_module("pandas")
+    pandas: Any = pytest.importorskip("pandas")
     frame = pandas.DataFrame(eighths(), columns=list("abcd"))
     check_same_game(eighths(), frame)
     check_same_row(eighths()[3], frame.iloc[3])
