@@ -1,22 +1,23 @@
 """AIOLI: the paper's learner, as one scalar equation and one rank-one update a row."""
 
 import math
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 from numpy import ndarray
 
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.base import ColumnLearner
-from aioli.learners.parameters import require_number
+from aioli.learners.parameters import require_number, with_parameters
 from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.outcomes.spec import Curvature, GameSpec
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.single_row import play_one, predict_one
@@ -26,7 +27,7 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 __all__ = ["AIOLI"]
 
 
-class AIOLI(ColumnLearner):
+class AIOLI(Remembering, ColumnLearner):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):
@@ -194,11 +195,17 @@ class AIOLI(ColumnLearner):
         The result is the state that the definition gives to both games, and its certificate is for both together.
         """
         if not isinstance(other, AIOLI) or self._spec != other._spec:
-            raise ValueError(f"{other!r} plays by other rules than {self!r}; give both the same parameters")
+            raise ParameterRefused(
+                f"{other!r} plays by other rules than {self!r}; give both the same parameters",
+                parameter="other",
+                value=other,
+            )
         if self._state is not None and other._state is not None:
             if self._state.width != other._state.width:
-                raise ValueError(
-                    f"{other.n_features_} columns cannot merge into {self.n_features_}; grow() the narrower one"
+                raise ParameterRefused(
+                    f"{other.n_features_} columns cannot merge into {self.n_features_}; grow() the narrower one",
+                    parameter="other",
+                    value=other,
                 )
             self._settle(self._state.merged(other._state))
         elif other._state is not None:
@@ -206,46 +213,34 @@ class AIOLI(ColumnLearner):
         self._names = self._names or other._names
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
-        state = State(self._spec, 0) if self._state is None else self._state
-        header = {
-            "learner": "AIOLI",
-            "parameters": self._played(),
-            "features": self.n_features_,
-            "names": self._names,
-            "factored": state.factored,
-        }
-        write_file(path, header, {"P": state.P, "w": state.w, "tally": state.tally})
+    def snapshot(self) -> Snapshot:
+        """Return the parameters, the names of the columns, and the state where rows have come."""
+        values: dict[str, Plain] = {"parameters": self._played(), "names": self._names}
+        parts = {} if self._state is None else {"state": self._state.snapshot()}
+        return Snapshot(type(self).__name__, values, parts=parts)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, tensors = read_file(path, "AIOLI")
-        try:
-            learner = cls(**header["parameters"])
-            features = header["features"]
-            width = 0 if features is None else int(features) + learner._spec.intercept
-            shapes = {name: array.shape for name, array in tensors.items()}
-            if shapes != {"P": (width, width), "w": (width,), "tally": (len(Tally),)}:
-                raise ValueError(f"its arrays have shapes {shapes}")
-            if features is not None:
-                state = State(learner._spec, width)
-                learner._settle(state.holding(**cast(Any, tensors), factored=bool(header["factored"])))
-            learner.feature_names_ = header["names"]
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of(cls.__name__)
+        learner = with_parameters(cls, given)
+        if "state" in given.parts:
+            state = State.restore(given.part("state"))
+            if state.spec != learner._spec or state.width < learner._spec.intercept:
+                raise SnapshotRefused(f"in a {given.kind}, the state is of another game, {state.spec}")
+            learner._settle(state)
+        learner._take_names(given)
         return learner
 
-    def _played(self) -> dict[str, Any]:
+    def _played(self) -> dict[str, Plain]:
         """The parameters of the game itself, whatever the attributes have been set to since."""
-        played = asdict(self._spec)
+        played: dict[str, Plain] = asdict(self._spec)
         if self.ridge is None:
             played["ridge"] = None
         given = self._parameters()
         return {k: given[k] if type(given[k]) in (int, float) and given[k] == v else v for k, v in played.items()}
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Plain]:
         return {
             "radius": self.radius,
             "ridge": self.ridge,
@@ -282,14 +277,6 @@ class AIOLI(ColumnLearner):
 
     def _settle(self, state: State) -> None:
         self._state, self._buffer = state, state.buffer
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**self.__dict__, "_buffer": None}
-
-    def __setstate__(self, contents: dict[str, Any]) -> None:
-        self.__dict__.update(contents)
-        if self._state is not None:
-            self._settle(self._state)
 
 
 def _ridge_of_the_paper(radius: float) -> float:

@@ -7,9 +7,11 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many
+from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Rows, as_label, as_labels
 
@@ -119,8 +121,19 @@ class ColumnLearner(ABC):
             return
         _require_strings(names)
         if self.n_features_ not in (None, len(names)):
-            raise ValueError(f"{len(names)} names came for {self.n_features_} columns; give one a column")
+            raise ParameterRefused(
+                f"{len(names)} names came for {self.n_features_} columns; give one a column",
+                parameter="feature_names_",
+                value=names,
+            )
         self._names = list(names)
+
+    def _take_names(self, snapshot: Snapshot) -> None:
+        """Take the names of the columns from a snapshot, once the width is known."""
+        try:
+            self.feature_names_ = snapshot.texts("names")
+        except ParameterRefused as error:
+            raise SnapshotRefused(f"in a {snapshot.kind}, {error}") from error
 
     def __copy__(self) -> Self:
         return copy.deepcopy(self)  # a copy that shared the state would learn with the original
@@ -128,9 +141,11 @@ class ColumnLearner(ABC):
     def _names_after_growing(self, columns: int, names: Sequence[str] | None) -> list[str] | None:
         """The names of all columns once `columns` new ones are there; x0, x1, … stand for those never given."""
         if columns < 0:
-            raise ValueError(f"{columns} new columns; give at least 0")
+            raise ParameterRefused(f"{columns} new columns; give at least 0", parameter="columns", value=columns)
         if names is not None and len(names) != columns:
-            raise ValueError(f"{len(names)} names came for {columns} new columns; give one a column")
+            raise ParameterRefused(
+                f"{len(names)} names came for {columns} new columns; give one a column", parameter="names", value=names
+            )
         if names is None and self._names is None:
             return None
         _require_strings(names or [])
@@ -141,4 +156,6 @@ class ColumnLearner(ABC):
 
 def _require_strings(names: Sequence[str]) -> None:
     if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise ValueError(f"names of columns are {names!r}; give a list of strings, one a column")
+        raise ParameterRefused(
+            f"names of columns are {names!r}; give a list of strings, one a column", parameter="names", value=names
+        )

@@ -1,19 +1,21 @@
 """Wide: the learner for rows of ten thousand to a million columns of which most are 0."""
 
 import math
-import os
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 from scipy import sparse
 
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.base import ColumnLearner
+from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
 from aioli.learners.wide_experts import EXPERTS
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.sparse.loops import WideTally, length_of_entries
 from aioli.states.sparse.state import WideState
@@ -32,7 +34,7 @@ SPARSE_COLUMNS, SPARSE_SHARE = 200, 0.25  # more columns than this, of which at 
 MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eight matrices of so many take 256 MB
 
 
-class Wide(ColumnLearner):
+class Wide(Remembering, ColumnLearner):
     r"""Online logistic regression for wide and sparse rows: words, clicks, one-hot categories. Nothing to tune.
 
     AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`states.sparse.diagonal`),
@@ -82,10 +84,16 @@ class Wide(ColumnLearner):
     def __init__(self, hashing: int | None = None, experts: int | None = None) -> None:
         super().__init__()
         if hashing is not None and not (type(hashing) is int and 1 <= hashing <= MOST_BITS):
-            raise ValueError(f"hashing is {hashing!r}; it must be a number of bits from 1 to {MOST_BITS}, or None")
+            raise ParameterRefused(
+                f"hashing is {hashing!r}; it must be a number of bits from 1 to {MOST_BITS}, or None",
+                parameter="hashing",
+                value=hashing,
+            )
         if experts is not None and not (type(experts) is int and 1 <= experts <= len(EXPERTS)):
-            raise ValueError(
-                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all"
+            raise ParameterRefused(
+                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all",
+                parameter="experts",
+                value=experts,
             )
         self.hashing = hashing
         self.experts = experts
@@ -137,7 +145,9 @@ class Wide(ColumnLearner):
         """
         del tight
         if not 0.0 <= radius < math.inf:
-            raise ValueError(f"radius is {radius!r}; it must be a finite number of at least 0")
+            raise ParameterRefused(
+                f"radius is {radius!r}; it must be a finite number of at least 0", parameter="radius", value=radius
+            )
         return self._state.certificate(radius)
 
     @property
@@ -176,47 +186,24 @@ class Wide(ColumnLearner):
         self._names = names_after
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same.
-
-        Columns that have not been met take no room in it.
-        """
-        write_file(path, {**self.header(), "learner": "Wide"}, self.arrays())
-
-    def header(self) -> dict[str, Any]:
-        """What a file says of it, beside its arrays."""
-        return {
-            "parameters": {"hashing": self.hashing, "experts": self.experts},
-            "played": [expert.name for expert in self._experts],
-            "features": self._state.width,
-            "names": self._names,
-        }
-
-    def arrays(self) -> dict[str, Vector]:
-        """All that it has learned."""
-        return self._state.arrays()
+    def snapshot(self) -> Snapshot:
+        """Return the parameters, the names of the columns, and the state without the columns that were never met."""
+        parameters: dict[str, Plain] = {"hashing": self.hashing, "experts": self.experts}
+        values: dict[str, Plain] = {"parameters": parameters, "names": self._names}
+        return Snapshot(type(self).__name__, values, parts={"state": self._state.snapshot()})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, tensors = read_file(path, "Wide")
-        try:
-            return cls.restored(header, tensors)
-        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
-
-    def take_back(self, features: int | None, arrays: dict[str, Vector]) -> None:
-        """What `arrays` gave, of so many columns."""
-        self._state.holding(features, arrays)
-
-    @classmethod
-    def restored(cls, header: dict[str, Any], arrays: dict[str, Vector]) -> Self:
-        """The learner of a header and its arrays."""
-        learner = cls(**header["parameters"])
-        if header["played"] != [expert.name for expert in learner._experts]:
-            raise ValueError(f"its experts are {header['played']}, which this version does not play")
-        learner.take_back(header["features"], arrays)
-        learner.feature_names_ = header["names"]
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of(cls.__name__)
+        learner = with_parameters(cls, given)
+        state = WideState.restore(given.part("state"))
+        if not state.has_experts_of(learner._state):
+            raise SnapshotRefused(f"in a {given.kind}, the experts are others than those that this version plays")
+        if learner.hashing is not None and state.width not in (None, 1 << learner.hashing):
+            raise SnapshotRefused(f"in a {given.kind}, {state.width} buckets are not 2^{learner.hashing}")
+        learner._state = state
+        learner._take_names(given)
         return learner
 
     def __repr__(self) -> str:

@@ -1,13 +1,15 @@
 """The rules of one AIOLI game: its parameters, checked once, and packed for the kernels."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, Self, cast, get_args
 
 import numpy as np
 
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Curvature", "GameSpec", "Rule"]
 
@@ -67,6 +69,26 @@ class GameSpec:
             [self.radius, self.ridge, self.regulariser, curvature, self.forgetting, self.intercept, self.widest_row]
         )
 
+    def snapshot(self) -> Snapshot:
+        """Return the parameters."""
+        return Snapshot("GameSpec", asdict(self))
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make the parameters of a snapshot; those of no game are refused."""
+        given = snapshot.of("GameSpec")
+        try:
+            return cls(
+                radius=given.number("radius"),
+                ridge=given.number("ridge"),
+                regulariser=given.number("regulariser"),
+                curvature=cast(Curvature, given.text("curvature")),  # checked as any other parameter is
+                forgetting=given.number("forgetting"),
+                intercept=given.flag("intercept"),
+            )
+        except ParameterRefused as error:
+            raise SnapshotRefused(f"in a {snapshot.kind}, {error}") from error
+
     @property
     def widest_row(self) -> float:
         """The largest ‖x‖ (times weight) at which a single row leaves the state half of its digits.
@@ -81,4 +103,4 @@ class GameSpec:
 
 def _require(name: str, value: object, holds: bool, wanted: str) -> None:
     if not holds:
-        raise ValueError(f"{name} is {value!r}; it must be {wanted}")
+        raise ParameterRefused(f"{name} is {value!r}; it must be {wanted}", parameter=name, value=value)

@@ -84,9 +84,13 @@ def from_bytes(data: bytes) -> Snapshot:
         if array.dtype.name not in TYPES or not np.isfinite(array).all():
             raise SnapshotRefused(f"its array {path!r} is not of finite numbers; save the model again")
     try:
-        return _rebuilt(header["snapshot"], arrays, "")
+        snapshot = _rebuilt(header["snapshot"], arrays, "")
     except (KeyError, TypeError, AttributeError, RecursionError) as error:
         raise SnapshotRefused(f"its header is damaged ({error!r}); save the model again") from error
+    unknown = arrays.keys() - {path for path, _ in _arrays(snapshot)}
+    if unknown:
+        raise SnapshotRefused(f"its arrays {sorted(unknown)} belong to nothing; save the model again")
+    return snapshot
 
 
 def _header(data: bytes) -> dict[str, Any]:

@@ -97,8 +97,8 @@ class Snapshot:
         return self._value(name, str)
 
     def texts(self, name: str) -> list[str] | None:
-        """Return the list of texts of this name; None where there is none."""
-        values = self.values.get(name)
+        """Return the list of texts of this name; None where null stands in its place."""
+        values = self._present(name)
         if values is None:
             return None
         if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence):
@@ -113,8 +113,13 @@ class Snapshot:
         return dict(value)
 
     def optional_whole(self, name: str) -> int | None:
-        """Return the whole number of this name; None where there is none."""
-        return None if self.values.get(name) is None else self.whole(name)
+        """Return the whole number of this name; None where null stands in its place."""
+        return None if self._present(name) is None else self.whole(name)
+
+    def _present(self, name: str) -> Plain:
+        if name not in self.values:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is missing")
+        return self.values[name]
 
     def _value(self, name: str, kind: type[Value]) -> Value:
         value = self.values.get(name)

@@ -1,28 +1,28 @@
 """Auto: the learner that needs no tuning."""
 
-import os
 from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
 
+from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.base import ColumnLearner
+from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import as_table
 from aioli.streams.sparse_rows import SparseRows
 
 __all__ = ["Auto"]
 
-PLAYERS: dict[str, Any] = {"dense": DenseEnsemble, "wide": Wide}
 
-
-class Auto(ColumnLearner):
+class Auto(Remembering, ColumnLearner):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
     Nobody who streams data knows B, λ or whether the world drifts. Here eight learners play side by side, on views of
@@ -149,7 +149,7 @@ class Auto(ColumnLearner):
         """
         width = (self.n_features_ or 0) + columns
         if self._begun and isinstance(self._player, DenseEnsemble) and width > MANY_COLUMNS:
-            raise ValueError(
+            raise CapabilityMissing(
                 f"{width} columns are too many for a learner that began with few; use Wide() from the start"
             )
         self._player.grow(columns, names)
@@ -157,7 +157,7 @@ class Auto(ColumnLearner):
 
     def merge(self, _other: Self) -> Self:
         """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""
-        raise ValueError(
+        raise CapabilityMissing(
             "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
         )
 
@@ -172,21 +172,21 @@ class Auto(ColumnLearner):
         player.take_back(features, arrays)
         self._player = player
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
-        kind = next(name for name, player in PLAYERS.items() if type(self._player) is player)
-        header = {**self._player.header(), "learner": "Auto", "player": kind, "experts": self.experts}
-        write_file(path, header, self._player.arrays())
+    def snapshot(self) -> Snapshot:
+        """Return the budget of experts, and all that those remember who play."""
+        return Snapshot(
+            type(self).__name__, {"parameters": {"experts": self.experts}}, parts={"player": self._player.snapshot()}
+        )
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, tensors = read_file(path, "Auto")
-        try:
-            learner = cls(header["experts"])
-            learner._player = PLAYERS[header["player"]].restored(header, tensors)
-        except (KeyError, TypeError, ValueError, OverflowError, MemoryError) as error:
-            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of(cls.__name__)
+        learner = with_parameters(cls, given)
+        player = given.part("player")
+        learner._player = Wide.restore(player) if player.kind == "Wide" else DenseEnsemble.restore(player)
+        if learner._player.experts != learner.experts:
+            raise SnapshotRefused(f"in a {given.kind}, {learner._player.experts} experts play, not {learner.experts}")
         return learner
 
     def __repr__(self) -> str:

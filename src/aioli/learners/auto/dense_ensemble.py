@@ -2,18 +2,22 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy import ndarray
 
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.auto.ensemble import Ensemble
 from aioli.learners.auto.experts import EXPERTS, Expert
 from aioli.learners.base import ColumnLearner
+from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.state import State
 from aioli.states.mixture.mixture import mixture_cost
@@ -25,7 +29,7 @@ __all__ = ["DenseEnsemble"]
 HEAVIEST = 1e6  # a weight that costs no expert its digits
 
 
-class DenseEnsemble(ColumnLearner):
+class DenseEnsemble(Remembering, ColumnLearner):
     """What `Auto` plays where rows are dense and not too wide: eight learners of d² numbers each, and their mixture."""
 
     capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES}
@@ -33,8 +37,10 @@ class DenseEnsemble(ColumnLearner):
     def __init__(self, experts: int | None = None) -> None:
         super().__init__()
         if experts is not None and not (isinstance(experts, int) and 1 <= experts <= len(EXPERTS)):
-            raise ValueError(
-                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all"
+            raise ParameterRefused(
+                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all",
+                parameter="experts",
+                value=experts,
             )
         self.experts = experts
         self._ensemble = Ensemble(EXPERTS[:experts])
@@ -126,28 +132,23 @@ class DenseEnsemble(ColumnLearner):
         self._names = names_after
         return self
 
-    def header(self) -> dict[str, Any]:
-        """What a file says of it, beside its arrays."""
-        return {
-            "parameters": {"experts": self.experts},
-            "played": self._ensemble.played,
-            "features": self.n_features_,
-            "names": self._names,
-        }
+    def snapshot(self) -> Snapshot:
+        """Return the budget of experts, the names of the columns, and the ensemble."""
+        values: dict[str, Plain] = {"parameters": {"experts": self.experts}, "names": self._names}
+        return Snapshot("DenseEnsemble", values, parts={"ensemble": self._ensemble.snapshot()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of("DenseEnsemble")
+        learner = with_parameters(cls, given)
+        learner._ensemble = learner._within_budget(Ensemble.restore(given.part("ensemble")))
+        learner._take_names(given)
+        return learner
 
     def arrays(self) -> dict[str, Vector]:
         """All that it has learned."""
         return self._ensemble.arrays()
-
-    @classmethod
-    def restored(cls, header: dict[str, Any], arrays: dict[str, Vector]) -> Self:
-        """The learner of a header and its arrays."""
-        learner = cls(**header["parameters"])
-        learner.take_back(header["features"], arrays)
-        if header["played"] != learner._ensemble.played:
-            raise ValueError(f"its experts are {header['played']}, which this version does not play")
-        learner.feature_names_ = header["names"]
-        return learner
 
     # ---- within
 
@@ -182,14 +183,9 @@ class DenseEnsemble(ColumnLearner):
 
     def take_back(self, features: int | None, arrays: dict[str, Vector]) -> None:
         """What `arrays` gave, of so many columns."""
-        ensemble = Ensemble.restored(features, arrays)
+        self._ensemble = self._within_budget(Ensemble.restored(features, arrays))
+
+    def _within_budget(self, ensemble: Ensemble) -> Ensemble:
         if not set(ensemble.experts) <= set(EXPERTS[: self.experts]):
-            raise ValueError(f"its experts are {ensemble.played}, of which experts={self.experts} leaves fewer")
-        self._ensemble = ensemble
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"experts": self.experts, "features": self.n_features_, "names": self._names, "arrays": self.arrays()}
-
-    def __setstate__(self, contents: dict[str, Any]) -> None:
-        self.experts, self._names = contents["experts"], contents["names"]
-        self.take_back(contents["features"], contents["arrays"])
+            raise SnapshotRefused(f"its experts are {ensemble.played}, of which experts={self.experts} leaves fewer")
+        return ensemble

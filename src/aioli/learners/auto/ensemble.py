@@ -3,14 +3,16 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, cast
+from typing import Any, Self, cast
 
 import numpy as np
 
+from aioli.errors import SnapshotRefused
 from aioli.learners.auto.experts import EXPERTS, Expert
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.numerics.threads import do_all
+from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.play import play
 from aioli.states.dense.state import State
 from aioli.states.mixture.mixture import Mixture, combine_rows
@@ -181,6 +183,38 @@ class Ensemble:
         self._predicting = (*seen, expert_buffers, starts, kinds, mixture_buffer)
 
     # ---- all that it remembers
+
+    def snapshot(self) -> Snapshot:
+        """Return who plays, the totals, the mixture, the views, and the state of each expert that plays."""
+        parts = {"mixture": self.mixture.snapshot()}
+        if self.views is not None:
+            parts["views"] = self.views.snapshot()
+            parts |= {f"expert{i}": state.snapshot() for i, state in enumerate(self.states)}
+        arrays = {"tally": self.tally.copy(), "unheard": self.unheard.copy()}
+        return Snapshot("Ensemble", {"playing": self.played}, arrays, parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal ensemble."""
+        given = snapshot.of("Ensemble")
+        names = given.texts("playing") or []
+        experts = [expert for expert in EXPERTS if expert.name in names]
+        if names[:1] != [EXPERTS[0].name] or names != [expert.name for expert in experts]:
+            raise SnapshotRefused(f"its experts are {names}, which this version does not play")
+        ensemble = cls(experts)
+        ensemble.tally[...] = given.array("tally", ensemble.tally.shape)
+        ensemble.unheard[...] = given.array("unheard", ensemble.unheard.shape)
+        ensemble.mixture = Mixture.restore(given.part("mixture"))
+        if ensemble.mixture.prior.size != len(experts):
+            raise SnapshotRefused(f"{len(experts)} experts have {ensemble.mixture.prior.size} shares of the mixture")
+        if "views" in given.parts:
+            views = Views.restore(given.part("views"))
+            states = [State.restore(given.part(f"expert{i}")) for i in range(len(experts))]
+            for expert, state in zip(experts, states, strict=True):
+                if state.spec != expert.spec or state.width != views.widths[expert.kind]:
+                    raise SnapshotRefused(f"the state of {expert.name} is of another game")
+            ensemble._settle(views, states)
+        return ensemble
 
     def arrays(self) -> dict[str, Vector]:
         """What a file holds."""

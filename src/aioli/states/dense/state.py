@@ -7,6 +7,7 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.spec import GameSpec, Rule
 from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["State"]
 
@@ -106,10 +107,19 @@ class State:
         factored = self.factored or other.factored
         return type(self)(self.spec, self.width).holding(S if factored else S @ S.T, w, tally, factored=factored)
 
+    def snapshot(self) -> Snapshot:
+        """Return P (or S), w, the tally and the parameters."""
+        arrays = {"P": self.P.copy(), "w": self.w.copy(), "tally": self.tally.copy()}
+        return Snapshot("State", {"factored": self.factored}, arrays, {"spec": self.spec.snapshot()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal state."""
+        given = snapshot.of("State")
+        spec = GameSpec.restore(given.part("spec"))
+        w = given.array("w", (None,))
+        P, tally = given.array("P", (w.size, w.size)), given.array("tally", (len(Tally),))
+        return cls(spec, w.size).holding(P, w, tally, factored=given.flag("factored"))
+
     def __reduce__(self) -> tuple[object, ...]:
-        return _revive, (self.spec, self.P, self.w, self.tally, self.factored)
-
-
-def _revive(spec: GameSpec, P: Matrix, w: Vector, tally: Vector, factored: bool) -> State:
-    """Lay a pickled state out on a buffer of its own."""
-    return State(spec, w.size).holding(P, w, tally, factored=factored)
+        return type(self).restore, (self.snapshot(),)

@@ -18,11 +18,14 @@ feature is 0 from then on, and its row of Q and entry of u touch those of no oth
 
 import math
 from collections.abc import Sequence
+from typing import Self
 
 import numpy as np
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.two_classes import HEAVY
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Mixture", "announce", "answer", "combine_rows", "mixture_cost", "unpack", "unpack_compiled"]
 
@@ -132,6 +135,29 @@ class Mixture:
                 Q[np.ix_(features, features)],
             )
         return smaller
+
+    def snapshot(self) -> Snapshot:
+        """Return the shares of experts and stackers, the memory of labels, and each stacker's u, s and Q."""
+        arrays = {"prior": self.prior, "shares": self.weights, "upper": self.upper, "memory": self.memory[:MEMORIES]}
+        for i, (u, _, s, Q) in enumerate(self.stackers):
+            arrays |= {f"u{i}": u, f"s{i}": s, f"Q{i}": Q}
+        return Snapshot("Mixture", arrays={name: array.copy() for name, array in arrays.items()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal mixture."""
+        given = snapshot.of("Mixture")
+        prior = given.array("prior", (None,))
+        if not (prior >= 0.0).all() or not prior.sum() > 0.0:
+            raise SnapshotRefused(f"in a Mixture, the prior shares are {prior.tolist()}")
+        mixture = cls(prior)
+        mixture.prior[:] = prior
+        mixture.weights[:] = given.array("shares", prior.shape)
+        mixture.upper[:] = given.array("upper", (UPPER,))
+        mixture.memory[:MEMORIES] = given.array("memory", (MEMORIES,))
+        for i, (u, _, s, Q) in enumerate(mixture.stackers):
+            u[:], s[:], Q[:] = (given.array(f"{name}{i}", own.shape) for name, own in (("u", u), ("s", s), ("Q", Q)))
+        return mixture
 
 
 def mixture_cost(rounds: int, prior: float) -> float:

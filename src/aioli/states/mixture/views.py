@@ -14,10 +14,12 @@ Three of them may go unread: then they are not made, and what only they need is 
 
 import math
 from collections.abc import Collection
+from typing import Self
 
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["VIEWS", "Views"]
 
@@ -60,6 +62,23 @@ class Views:
         larger.columns[:, : self.width] = self.columns
         larger.totals[...] = self.totals
         return larger
+
+    def snapshot(self) -> Snapshot:
+        """Return the statistics, and the waves: another version of NumPy might draw others."""
+        waves = {"directions": self.directions.copy(), "phases": self.phases.copy()}
+        return Snapshot("Views", arrays={"columns": self.columns.copy(), "totals": self.totals.copy(), **waves})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make equal views."""
+        given = snapshot.of("Views")
+        columns = given.array("columns", (4, None))
+        directions = given.array("directions", (columns.shape[1], WAVES))
+        totals, phases = given.array("totals", (3,)), given.array("phases", (WAVES,))
+        views = cls(columns.shape[1])
+        views.columns[...], views.totals[...] = columns, totals
+        views.directions[...], views.phases[...] = directions, phases
+        return views
 
 
 def _directions(width: int) -> Matrix:

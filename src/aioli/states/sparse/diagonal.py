@@ -26,7 +26,7 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.root import root
 from aioli.streams.sparse_rows import Indices
 
-__all__ = ["FORGETTING", "RIDGE", "SLOTS", "fresh_totals", "learn_row", "measure_row"]
+__all__ = ["FORGETTING", "RIDGE", "SLOTS", "TOTALS", "fresh_totals", "learn_row", "measure_row"]
 
 SLOTS = 4  # numbers that an expert keeps of a column: w̃, Σĥx², q, and D - λ
 WEIGHT, SQUARES, SUM, SPREAD = range(SLOTS)

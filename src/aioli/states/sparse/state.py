@@ -5,12 +5,14 @@ from typing import Self
 
 import numpy as np
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.mixture.mixture import Mixture, unpack
-from aioli.states.sparse.diagonal import FORGETTING, RIDGE, fresh_totals
+from aioli.states.mixture.mixture import Mixture
+from aioli.states.sparse.diagonal import FORGETTING, RIDGE, TOTALS, fresh_totals
 from aioli.states.sparse.loops import GRADIENT, WideTally, play_rows, predict_rows, record_size
-from aioli.states.sparse.views import FREQUENCY
+from aioli.states.sparse.views import FREQUENCY, VIEWS
 from aioli.streams.sparse_rows import Indices, SparseChunk
 
 __all__ = ["WideState"]
@@ -25,7 +27,7 @@ class WideState:
     def __init__(self, kinds: Indices, ridge: Vector, forgetting: Vector) -> None:
         self.kinds = kinds  # which view each expert sees
         self.totals: Matrix = fresh_totals(ridge, forgetting)
-        self.mixture_buffer: Vector = Mixture(np.ones(kinds.size + 1)).buffer  # naive Bayes comes last
+        self.mixture = Mixture(np.ones(kinds.size + 1))  # naive Bayes comes last
         self.tally: Vector = np.zeros(len(WideTally))
         self.records: Matrix = np.zeros((0, record_size(kinds.size)))  # may have more rows than there are columns
         self.width: int | None = None  # until the first row
@@ -33,12 +35,19 @@ class WideState:
     @property
     def weights(self) -> Vector:
         """How much of the mixture each expert holds."""
-        return unpack(self.mixture_buffer, self.kinds.size + 1)[1]
+        return self.mixture.weights
 
     @property
     def bytes(self) -> int:
         """The size of all of it."""
-        return self.records.nbytes + self.totals.nbytes + self.mixture_buffer.nbytes + self.tally.nbytes
+        return self.records.nbytes + self.totals.nbytes + self.mixture.buffer.nbytes + self.tally.nbytes
+
+    def has_experts_of(self, other: "WideState") -> bool:
+        """Return whether both have experts of the same views, λ and ρ, in the same order."""
+        constants = [RIDGE, FORGETTING]
+        return np.array_equal(self.kinds, other.kinds) and np.array_equal(
+            self.totals[:, constants], other.totals[:, constants]
+        )
 
     def make_room(self, width: int) -> None:
         """Have this many columns. Room is doubled, so that growing column by column costs O(K) a column."""
@@ -52,13 +61,13 @@ class WideState:
     def predict(self, rows: SparseChunk) -> Vector:
         """The log-odds of rows, each as if it came next. O(K nnz + K²) a row."""
         out = np.empty(rows.norms.size)
-        state = self.records, self.totals, self.kinds, self.mixture_buffer, self.tally
+        state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         predict_rows(*state, rows.indptr, rows.indices, rows.data, out)
         return out
 
     def play(self, rows: SparseChunk, labels: Vector, stakes: Vector, logits: Vector) -> None:
         """Announce and learn, row after row; `logits` receives what was announced, where it is not late."""
-        state = self.records, self.totals, self.kinds, self.mixture_buffer, self.tally
+        state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, stakes, logits)
 
     def certificate(self, radius: float) -> Certificate:
@@ -71,34 +80,45 @@ class WideState:
         nats = float(tally[WideTally.LINEAR]) + radius * gradient + rounding
         return Certificate(nats, radius, rounds, math.inf, against="rows of unit length")
 
-    def arrays(self) -> dict[str, Vector]:
-        """All of it, without the columns that have not been met."""
+    def snapshot(self) -> Snapshot:
+        """Return all of it, without the columns that have not been met."""
         met = np.flatnonzero(self.records[:, FREQUENCY])
-        own = {"totals": self.totals, "mixture_buffer": self.mixture_buffer, "tally": self.tally}
-        return {"columns": met.astype(np.float64), "records": self.records[met], **own}
+        arrays: dict[str, Array] = {
+            "kinds": self.kinds.copy(),
+            "totals": self.totals.copy(),
+            "tally": self.tally.copy(),
+            "columns": met,
+            "records": self.records[met],
+        }
+        return Snapshot("WideState", {"width": self.width}, arrays, {"mixture": self.mixture.snapshot()})
 
-    def holding(self, width: int | None, arrays: dict[str, Vector]) -> Self:
-        """The same state with contents that `arrays` gave; ValueError where they are not such contents."""
-        met = arrays["columns"].astype(np.int64)
-        expected = {name: array.shape for name, array in self.arrays().items()}
-        expected |= {"columns": (met.size,), "records": (met.size, self.records.shape[1])}
-        shapes = {name: array.shape for name, array in arrays.items()}
-        if shapes != expected:
-            raise ValueError(f"its arrays have shapes {shapes}")
-        within = width is not None and (met.size == 0 or (met[0] >= 0 and met[-1] < width))
-        if (met != arrays["columns"]).any() or (np.diff(met) <= 0).any() or not (within or met.size == 0):
-            raise ValueError(f"its columns are no increasing whole numbers below {width}")
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal state."""
+        given = snapshot.of("WideState")
+        kinds, width = given.integers("kinds", (None,)), given.optional_whole("width")
+        if not ((kinds >= 0) & (kinds < len(VIEWS))).all():
+            raise SnapshotRefused(
+                f"in a WideState, the experts read the views {kinds.tolist()}; there are {len(VIEWS)}"
+            )
+        totals = given.array("totals", (kinds.size, TOTALS))
+        met = given.integers("columns", (None,))
+        if met.size and not (width is not None and met[0] >= 0 and met[-1] < width and (np.diff(met) > 0).all()):
+            raise SnapshotRefused(f"in a WideState, the columns are no increasing whole numbers below {width}")
+        state = cls(kinds, totals[:, RIDGE], totals[:, FORGETTING])
+        records, tally = (
+            given.array("records", (met.size, state.records.shape[1])),
+            given.array("tally", state.tally.shape),
+        )
+        mixture = Mixture.restore(given.part("mixture"))
+        if mixture.prior.size != kinds.size + 1:
+            raise SnapshotRefused(
+                f"in a WideState, {kinds.size} experts and naive Bayes have {mixture.prior.size} shares"
+            )
         if width is not None:
-            self.make_room(width)
-        self.records[met] = arrays["records"]
-        for name, array in (("totals", self.totals), ("mixture_buffer", self.mixture_buffer), ("tally", self.tally)):
-            array[...] = arrays[name]
-        return self
+            state.make_room(width)
+        state.records[met], state.totals[...], state.tally[...], state.mixture = records, totals, tally, mixture
+        return state
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _revive, (self.kinds, self.totals, self.width, self.arrays())
-
-
-def _revive(kinds: Indices, totals: Matrix, width: int | None, arrays: dict[str, Vector]) -> WideState:
-    """Lay a pickled state out anew."""
-    return WideState(kinds, totals[:, RIDGE], totals[:, FORGETTING]).holding(width, arrays)
+        return type(self).restore, (self.snapshot(),)
