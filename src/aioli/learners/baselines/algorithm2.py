@@ -5,6 +5,7 @@ import math
 import numpy as np
 from scipy.linalg import solve_triangular
 
+from aioli.errors import ParameterRefused
 from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
@@ -55,6 +56,9 @@ class Algorithm2(RowByRow):
     Jézéquel, Gaillard, Rudi. Efficient improper learning for online logistic regression. COLT 2020, appendix D.
     """
 
+    vectors = ("_b",)
+    matrices = ("_L",)
+
     def __init__(
         self,
         radius: float = 1.0,
@@ -67,15 +71,17 @@ class Algorithm2(RowByRow):
         super().__init__(intercept=intercept)
         for name, value in (("radius", radius), ("ridge", ridge), ("widest", widest), ("steps", steps)):
             if value is not None and not 0 < value < math.inf:
-                raise ValueError(f"{name} is {value!r}; it must be a finite number above 0")
+                raise ParameterRefused(
+                    f"{name} is {value!r}; it must be a finite number above 0", parameter=name, value=value
+                )
         self.radius = radius
         self.ridge = ridge
         self.widest = widest
         self.steps = steps
         self.verbatim = verbatim
+        self._ridge = self.radius**-2 if self.ridge is None else self.ridge
 
     def _begin(self, width: int) -> None:
-        self._ridge = self.radius**-2 if self.ridge is None else self.ridge
         scale = self._ridge ** (-0.5 if self.verbatim else 0.5)
         self._L: Matrix = scale * np.eye(width)
         self._b: Vector = np.zeros(width)
@@ -111,7 +117,7 @@ class Algorithm2(RowByRow):
 
 
 def cholesky_update(L: Matrix, x: Vector) -> Matrix:
-    r"""The Cholesky factor of $LL^\top + xx^\top$, by Givens rotations (Golub and Van Loan, section 6.5.4). O(d²)."""
+    r"""Return the Cholesky factor of $LL^\top + xx^\top$, by Givens rotations (Golub and Van Loan, 6.5.4). O(d²)."""
     L, x = L.copy(), x.copy()
     for k in range(x.size):
         r = math.hypot(L[k, k], x[k])

@@ -57,6 +57,9 @@ class AWV(RidgeBase):
     Machine Learning 43, 2001.
     """
 
+    numbers = ("square_loss", "_R")
+    vectors = ("_w",)
+    matrices = ("_S",)
     reach = 1e8  # half of the digits are left: one row shrinks S by up to √(1 + ‖x‖²/λ)
 
     def __init__(self, ridge: float = 1.0, intercept: bool = True) -> None:
@@ -65,7 +68,7 @@ class AWV(RidgeBase):
         self._R = 0.0
 
     def square_regret_bound(self, radius: float) -> float:
-        """By how much no θ of this norm can have a smaller square loss over the rows so far. O(1)."""
+        """Return by how much no θ of this norm can have a smaller square loss over the rows so far. O(1)."""
         require_positive(radius=radius)
         if self.n_features_ is None:
             return 0.0

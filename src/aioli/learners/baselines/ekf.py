@@ -46,6 +46,8 @@ class EKF(RidgeBase):
     Journal of the American Statistical Association 87, 1992.
     """
 
+    vectors = ("_w",)
+    matrices = ("_S",)
     reach = 1e8  # half of the digits are left: one row shrinks S by up to √(1 + ‖x‖²/8λ)
 
     def _begin(self, width: int) -> None:

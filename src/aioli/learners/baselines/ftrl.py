@@ -2,13 +2,17 @@
 
 import numpy as np
 
+from aioli.errors import SnapshotRefused
 from aioli.learners.baselines.ridge_base import RidgeBase
 from aioli.learners.parameters import require_positive
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.numerics.newton import minimise
+from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["FTRL"]
+
+LEAST_ROOM = 16  # distinct rows that there is room for at the beginning; doubled when it is full
 
 
 class FTRL(RidgeBase):
@@ -57,10 +61,11 @@ class FTRL(RidgeBase):
     Hazan, Koren, Levy. Logistic regression: tight bounds for stochastic and online optimization. COLT 2014.
     """
 
+    vectors = ("_theta",)
     reach = 1e6  # H has up to n‖x‖²/8λ for condition number, and 1e-10 is wanted of its solution
 
     def regret_bound(self, radius: float) -> float:
-        r"""$\lambda B^2 + \sum_t \ell_t - \min F_n$: nats by which no θ of the ball can be better so far. O(td)."""
+        r"""Return $\lambda B^2 + \sum_t \ell_t - \min F_n$: by how much no θ of the ball can be better. O(td)."""
         require_positive(radius=radius)
         least = 0.0
         if self.n_features_ is not None:
@@ -73,8 +78,8 @@ class FTRL(RidgeBase):
     def _begin(self, width: int) -> None:
         self._theta: Vector = np.zeros(width)
         self._places: dict[bytes, int] = {}  # of each distinct row in X
-        self._X: Matrix = np.empty((16, width))
-        self._counts: Matrix = np.zeros((16, 2))  # how often a row came with label 0, with label 1
+        self._X: Matrix = np.empty((LEAST_ROOM, width))
+        self._counts: Matrix = np.zeros((LEAST_ROOM, 2))  # how often a row came with label 0, with label 1
 
     def _announce(self, x: Vector) -> float:
         return float(self._theta @ x)
@@ -88,3 +93,17 @@ class FTRL(RidgeBase):
         self._counts[place, int(y)] += 1.0
         known = len(self._places)
         minimise(self._X[:known], self._counts[:known], self.ridge, self._theta)
+
+    def _further(self) -> tuple[dict[str, Array], dict[str, Snapshot]]:
+        known = len(self._places)
+        return {"rows": self._X[:known].copy(), "counts": self._counts[:known].copy()}, {}
+
+    def _recall(self, snapshot: Snapshot, width: int) -> None:
+        rows = snapshot.array("rows", (None, width))
+        counts = snapshot.array("counts", (len(rows), 2))
+        self._places = {x.tobytes(): place for place, x in enumerate(rows)}
+        if len(self._places) < len(rows):
+            raise SnapshotRefused("in a FTRL, some distinct rows are equal")
+        unused = max(0, LEAST_ROOM - len(rows))
+        self._X = np.concatenate([rows, np.zeros((unused, width))])
+        self._counts = np.concatenate([counts, np.zeros((unused, 2))])

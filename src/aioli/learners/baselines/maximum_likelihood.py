@@ -1,21 +1,25 @@
 """Regularised maximum likelihood: the batch estimator that everybody knows, and the proper sibling of SMP."""
 
 import math
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
+from aioli.errors import AioliError, ParameterRefused
 from aioli.learners.baselines.row_by_row import WIDEST
-from aioli.learners.parameters import require_positive
+from aioli.learners.parameters import plain_parameters, require_positive, with_parameters
+from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.numerics.newton import STEPS, minimise
+from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.streams.rows import Rows, as_labels
 
 __all__ = ["MaximumLikelihood", "best_penalised"]
 
 
-class MaximumLikelihood:
+class MaximumLikelihood(Remembering):
     r"""Logistic regression with a ridge penalty, fitted to all rows at once by Newton's method. O(nd²) a step.
 
     $$\hat\theta = \arg\min_\theta \frac1n\sum_{i=1}^n \ell_i(\theta) + \frac\lambda2\|\theta\|^2, \qquad
@@ -54,6 +58,8 @@ class MaximumLikelihood:
     Hazan, Koren, Levy. Logistic regression: tight bounds for stochastic and online optimization. COLT 2014.
     """
 
+    capabilities: ClassVar[frozenset[Capability]] = frozenset({Capability.SAVES})
+
     def __init__(self, ridge: float | None = None, intercept: bool = True) -> None:
         if ridge is not None:
             require_positive(ridge=ridge)
@@ -78,31 +84,61 @@ class MaximumLikelihood:
         return self
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing."""
+        """Return the probability that the row's label is 1; changes nothing."""
         return float(sigmoid_many(self._logits(self._rows(x, single=True)))[0])
 
     def predict_many(self, X: object) -> Vector:
-        """Each row's probability; changes nothing."""
+        """Return each row's probability; changes nothing."""
         return sigmoid_many(self._logits(self._rows(X)))
+
+    def snapshot(self) -> Snapshot:
+        """Return all that the model remembers: its parameters and, once fitted, the coefficients and λ."""
+        values: dict[str, Plain] = {"parameters": plain_parameters(self), "columns": self.n_features_}
+        if self.n_features_ is None:
+            return Snapshot(type(self).__name__, values)
+        arrays: dict[str, Array] = {"coefficients": self.coefficients_.copy()}
+        return Snapshot(type(self).__name__, values | {"ridge": float(self.ridge_)}, arrays | self._kept())
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal model from a snapshot."""
+        snapshot = snapshot.of(cls.__name__)
+        model = with_parameters(cls, snapshot)
+        model.n_features_ = snapshot.optional_whole("columns")
+        if model.n_features_ is not None:
+            width = model.n_features_ + model.intercept
+            model.coefficients_ = snapshot.array("coefficients", (width,)).copy()
+            model.ridge_ = snapshot.number("ridge")
+            model._recall(snapshot, width)
+        return model
 
     def _rows(self, X: object, single: bool = False) -> Rows:
         if self.n_features_ is None:
-            raise ValueError(f"this {type(self).__name__} has not seen any rows yet; call fit(X, y) before predicting")
+            raise AioliError(f"this {type(self).__name__} has not seen any rows yet; call fit(X, y) before predicting")
         return Rows(X, intercept=self.intercept, widest=WIDEST, width=self.n_features_, single=single)
 
     def _logits(self, rows: Rows) -> Vector:
         return np.concatenate([chunk @ self.coefficients_ for _, chunk in rows])
 
     def _keep(self, Z: Matrix, counts: Matrix) -> None:
-        """What a prediction needs of the rows: here nothing."""
+        """Keep what a prediction needs of the rows: here nothing."""
+
+    def _kept(self) -> dict[str, Array]:
+        """Return copies of the arrays that `_keep` kept."""
+        return {}
+
+    def _recall(self, snapshot: Snapshot, width: int) -> None:
+        """Take back what `_kept` returned, from a snapshot of rows of this width."""
 
 
 def best_penalised(Z: Matrix, counts: Matrix, ridge: float, start: Vector) -> Vector:
-    r"""$\arg\min_\theta \tfrac1n\sum_i\ell_i(\theta) + \tfrac\lambda2\|\theta\|^2$, from `start`. O(nd²) a step."""
+    r"""Return $\arg\min_\theta \tfrac1n\sum_i\ell_i(\theta) + \tfrac\lambda2\|\theta\|^2$, from `start`. O(nd²)."""
     theta = start.copy()
     if minimise(Z, counts, 0.5 * len(Z) * ridge, theta) == STEPS:
-        raise ValueError(
+        raise ParameterRefused(
             f"a ridge of {ridge:g} is too small for float64 beside rows of length {np.linalg.norm(Z, axis=1).max():g}; "
-            "scale the columns, or give a larger ridge"
+            "scale the columns, or give a larger ridge",
+            parameter="ridge",
+            value=ridge,
         )
     return theta

@@ -57,6 +57,9 @@ class OGD(RowByRow):
     Hazan. Introduction to online convex optimization. 2016, section 3.1.
     """
 
+    numbers = ("_R",)
+    vectors = ("_theta",)
+
     def __init__(self, radius: float = 1.0, widest: float | None = None, intercept: bool = True) -> None:
         super().__init__(intercept=intercept)
         require_positive(radius=radius)
@@ -67,7 +70,7 @@ class OGD(RowByRow):
         self._R = 0.0 if widest is None else float(widest)
 
     def regret_bound(self) -> float:
-        r"""$3BR\sqrt n$: nats by which no θ of the ball can be better over the rows so far. O(1)."""
+        r"""Return $3BR\sqrt n$: nats by which no θ of the ball can be better over the rows so far. O(1)."""
         return 3.0 * self.radius * self._R * math.sqrt(self.rounds)
 
     def _begin(self, width: int) -> None:

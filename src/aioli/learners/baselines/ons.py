@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 
+from aioli.errors import ParameterRefused
 from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.learners.parameters import require_positive
 from aioli.numerics.ball import ball_multiplier
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
 from aioli.numerics.square_root import add_row
-from aioli.streams.rows import Rows
 
 __all__ = ["ONS", "project"]
 
@@ -64,13 +64,19 @@ class ONS(RowByRow):
     Hazan. Introduction to online convex optimization. 2016, section 4.4.
     """
 
+    numbers = ("_longest",)
+    vectors = ("_theta",)
+    matrices = ("_S",)
+
     def __init__(self, radius: float = 1.0, widest: float = 1.0, intercept: bool = True) -> None:
         super().__init__(intercept=intercept)
         require_positive(radius=radius, widest=widest)
         BR = radius * widest
         if BR > 700.0:
-            raise ValueError(
-                f"radius·widest is {BR:g}; above 700 the step, e^-BR, is 0 in float64: choose a smaller ball"
+            raise ParameterRefused(
+                f"radius·widest is {BR:g}; above 700 the step, e^-BR, is 0 in float64: choose a smaller ball",
+                parameter="radius",
+                value=radius,
             )
         self.radius = radius
         self.widest = widest
@@ -78,7 +84,7 @@ class ONS(RowByRow):
         self._longest = 0.0
 
     def regret_bound(self) -> float:
-        """Nats by which no θ of the ball can be better over the rows so far; infinity after one longer than R. O(1)."""
+        """Return nats by which no θ of the ball can be better so far; infinity after a row longer than R. O(1)."""
         if self.n_features_ is None:
             return 0.0
         if self._longest > self.widest * (1.0 + 1e-12):  # a row scaled to R may be an ulp or two longer
@@ -87,9 +93,8 @@ class ONS(RowByRow):
         reach = 2.0 * self._gamma * self.radius * self.widest
         return (0.25 + d * math.log1p(self.rounds * reach * reach / d)) / (2.0 * self._gamma)
 
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        widest = 1e8 * self.widest  # half of the digits are left: one row shrinks S by up to √(1 + ‖x‖²/64R²)
-        return Rows(X, intercept=self.intercept, widest=widest, width=self.n_features_, single=single)
+    def _widest(self) -> float:
+        return 1e8 * self.widest  # half of the digits are left: one row shrinks S by up to √(1 + ‖x‖²/64R²)
 
     def _begin(self, width: int) -> None:
         self._theta: Vector = np.zeros(width)
@@ -109,7 +114,7 @@ class ONS(RowByRow):
 
 
 def project(u: Vector, S: Matrix, radius: float) -> Vector:
-    r"""$\arg\min_{\|\theta\| \le B} (\theta-u)^\top A(\theta-u)$ where $A^{-1} = SS^\top$. O(d³).
+    r"""Return $\arg\min_{\|\theta\| \le B} (\theta-u)^\top A(\theta-u)$ where $A^{-1} = SS^\top$. O(d³).
 
     In the basis where A is diagonal, $A = Q\,\mathrm{diag}(a)\,Q^\top$, the minimiser is $a_iu_i/(a_i + \mu)$.
     """

@@ -1,11 +1,10 @@
-"""The part that the learners whose one parameter is λ share."""
+"""The base of the learners whose one parameter is λ."""
 
 import math
 from typing import ClassVar
 
 from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.learners.parameters import require_positive
-from aioli.streams.rows import Rows
 
 __all__ = ["RidgeBase"]
 
@@ -23,6 +22,5 @@ class RidgeBase(RowByRow):
         require_positive(ridge=ridge)
         self.ridge = ridge
 
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        widest = self.reach * math.sqrt(self.ridge)
-        return Rows(X, intercept=self.intercept, widest=widest, width=self.n_features_, single=single)
+    def _widest(self) -> float:
+        return self.reach * math.sqrt(self.ridge)

@@ -5,6 +5,7 @@ import numpy as np
 from aioli.learners.baselines.maximum_likelihood import MaximumLikelihood, best_penalised
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus
+from aioli.snapshots.tree import Array, Snapshot
 from aioli.streams.rows import Rows
 
 __all__ = ["SMP"]
@@ -64,13 +65,20 @@ class SMP(MaximumLikelihood):
     def _keep(self, Z: Matrix, counts: Matrix) -> None:
         self._Z, self._counts = Z, counts
 
+    def _kept(self) -> dict[str, Array]:
+        return {"rows": self._Z.copy(), "counts": self._counts.copy()}
+
+    def _recall(self, snapshot: Snapshot, width: int) -> None:
+        self._Z = snapshot.array("rows", (None, width)).copy()
+        self._counts = snapshot.array("counts", (len(self._Z), 2)).copy()
+
     def _logits(self, rows: Rows) -> Vector:
         Z = np.concatenate([self._Z, np.empty((1, self._Z.shape[1]))])
         counts = np.concatenate([self._counts, np.empty((1, 2))])
         return np.array([self._logit(x, Z, counts) for _, chunk in rows for x in chunk])
 
     def _logit(self, x: Vector, Z: Matrix, counts: Matrix) -> float:
-        r"""$\ell^\lambda(\theta_0; x, 0) - \ell^\lambda(\theta_1; x, 1)$; the last row of Z and counts is x's place."""
+        r"""Return $\ell^\lambda(\theta_0; x, 0) - \ell^\lambda(\theta_1; x, 1)$; x takes the last row of Z."""
         Z[-1] = x
         losses = []
         for label, sign in ((0, 1.0), (1, -1.0)):

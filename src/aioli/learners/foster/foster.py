@@ -5,12 +5,14 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.learners.foster.quadrature import Quadrature
 from aioli.learners.foster.smc import Particles
-from aioli.learners.parameters import require_positive
+from aioli.learners.parameters import require_positive, require_whole
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
+from aioli.snapshots.tree import Array, Snapshot
 from aioli.streams.rows import Rows
 
 __all__ = ["Foster"]
@@ -73,6 +75,8 @@ class Foster(RowByRow):
     Vovk. A game of prediction with expert advice. Journal of Computer and System Sciences 56, 1998.
     """
 
+    numbers = ("_lengths",)
+
     def __init__(
         self,
         radius: float = 8.0,
@@ -84,17 +88,19 @@ class Foster(RowByRow):
         super().__init__(intercept=intercept)
         require_positive(radius=radius)
         if method not in get_args(Method):
-            raise ValueError(f'method is {method!r}; it must be "auto", "quadrature" or "smc"')
-        for name, value, least in (("particles", particles, 2), ("seed", seed, 0)):
-            if not (isinstance(value, (int, np.integer)) and value >= least):
-                raise ValueError(f"{name} is {value!r}; it must be a whole number of at least {least}")
+            raise ParameterRefused(
+                f'method is {method!r}; it must be "auto", "quadrature" or "smc"', parameter="method", value=method
+            )
+        require_whole("particles", particles, least=2)
+        require_whole("seed", seed, least=0)
         self.radius = radius
         self.method = method
         self.particles = particles
         self.seed = seed
+        self._lengths = 0.0
 
     def regret_bound(self) -> float:
-        r"""$d(1 + \log\tfrac\Delta d)$, or Δ where Δ ≤ d: nats by which no θ of the ball can be better so far. O(1).
+        r"""Return $d(1 + \log\tfrac\Delta d)$, or Δ where Δ ≤ d: nats by which no θ can be better so far. O(1).
 
         It is the mixture's own: true of "quadrature", and of "smc" up to the error of its particles.
         """
@@ -103,25 +109,27 @@ class Foster(RowByRow):
         d, Delta = self.n_features_ + self.intercept, 0.5 * self.radius * self._lengths
         return d * (1.0 + math.log(Delta / d)) if Delta > d else Delta
 
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        widest = STEEPEST / self.radius
-        return Rows(X, intercept=self.intercept, widest=widest, width=self.n_features_, single=single)
+    def _widest(self) -> float:
+        return STEEPEST / self.radius
 
     def _begin(self, width: int) -> None:
         if self.method == "quadrature" and width > 2:
-            raise ValueError(
+            raise ParameterRefused(
                 f'rows of {width} coefficients, the intercept counted, came for method="quadrature", which sums over '
-                'one or two; use method="smc" (nothing was learned)'
+                'one or two; use method="smc" (nothing was learned)',
+                parameter="method",
+                value=self.method,
             )
-        self._lengths = 0.0
         self._engine: Quadrature | Particles
         if width <= 2 and self.method != "smc":
             self._engine = Quadrature(width, float(self.radius))
             return
         if self.particles < 4 * width:
-            raise ValueError(
+            raise ParameterRefused(
                 f"particles is {self.particles}, too few to tell the shape of a posterior over {width} coefficients; "
-                f"give at least {4 * width} (nothing was learned)"
+                f"give at least {4 * width} (nothing was learned)",
+                parameter="particles",
+                value=self.particles,
             )
         self._engine = Particles(width, float(self.radius), int(self.particles), int(self.seed))
 
@@ -146,3 +154,12 @@ class Foster(RowByRow):
             self.rounds += len(chunk)
             announced[part] = sigmoid_many(z)
         return announced
+
+    def _further(self) -> tuple[dict[str, Array], dict[str, Snapshot]]:
+        return {}, {"engine": self._engine.snapshot()}
+
+    def _recall(self, snapshot: Snapshot, width: int) -> None:
+        engine = snapshot.part("engine")
+        self._engine = Quadrature.restore(engine) if engine.kind == "Quadrature" else Particles.restore(engine)
+        if self._engine.history.width != width:
+            raise SnapshotRefused(f"in a Foster, the engine is of width {self._engine.history.width}, not {width}")

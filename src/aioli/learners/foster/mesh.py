@@ -10,14 +10,16 @@ r"""Meshes for a log-concave posterior on the ball of dimension 1 or 2: Gauss an
 import math
 from collections.abc import Callable
 from functools import cache
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import roots_legendre
 
+from aioli.errors import SnapshotRefused
 from aioli.learners.foster.posterior import log_likelihood, log_sum_exp
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Mesh", "lay"]
 
@@ -26,6 +28,8 @@ PAD = 1 / 8  # of the window, added at either end as room for the posterior to m
 
 LINE_NODES, LINE_DENSITY = 96, 16.0  # at least so many; so many more for each unit of half-width in s
 DISC_NODES, DISC_DENSITY, MOST_DISC_NODES = 64, 5.0, 256  # along each axis; for each unit of half-width times R
+
+ANY_LENGTH = np.finfo(np.float64).max  # the reach of a mesh that has as many nodes as there may be
 
 PROBES = np.linspace(0.0, 1.0, 13)
 
@@ -43,9 +47,33 @@ class Mesh(NamedTuple):
     reach: Vector  # the largest |x_i| in that frame whose kink these nodes resolve
     log_evidence: float  # log ∫ exp(-Σℓ_s(θ)) dθ
 
+    def snapshot(self) -> Snapshot:
+        """Return the mesh's arrays and numbers."""
+        arrays = {"nodes": self.nodes, "log_weights": self.log_weights, "edge": self.edge, "axes": self.axes}
+        copies = {name: array.copy() for name, array in arrays.items()} | {"reach": self.reach.copy()}
+        return Snapshot("Mesh", {"columns": self.columns, "log_evidence": self.log_evidence}, copies)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal mesh from a snapshot."""
+        nodes = snapshot.of("Mesh").array("nodes", (None, None)).copy()
+        count, width = nodes.shape
+        columns = snapshot.whole("columns", least=1)
+        if count == 0 or count % columns:
+            raise SnapshotRefused(f"in a Mesh, {count} nodes are not lines of {columns}")
+        return cls(
+            nodes,
+            snapshot.array("log_weights", (count,)).copy(),
+            snapshot.array("edge", (count,)).copy(),
+            columns,
+            snapshot.array("axes", (width, width)).copy(),
+            snapshot.array("reach", (width,)).copy(),
+            snapshot.number("log_evidence"),
+        )
+
 
 def lay(rows: Matrix, counts: Vector, radius: float, axes: Matrix) -> Mesh:
-    """A mesh for the posterior that these signed rows give. O(k) a node, for k distinct rows.
+    """Return a mesh for the posterior that these signed rows give. O(k) a node, for k distinct rows.
 
     The frame is the last mesh's, or where that turns out to be slanted or the wrong way round, the posterior's own.
     """
@@ -68,7 +96,7 @@ def lay(rows: Matrix, counts: Vector, radius: float, axes: Matrix) -> Mesh:
 
 
 def log_density(points: Matrix, rows: Matrix, counts: Vector) -> Matrix:
-    """The log likelihood of points in an array of any shape, their coordinates last."""
+    """Return the log likelihood of points in an array of any shape, their coordinates last."""
     flat = np.ascontiguousarray(points.reshape(-1, rows.shape[1]))
     values = np.empty(len(flat))
     log_likelihood(flat, rows, counts, values)
@@ -76,7 +104,7 @@ def log_density(points: Matrix, rows: Matrix, counts: Vector) -> Matrix:
 
 
 def lay_line(rows: Matrix, counts: Vector, radius: float) -> Mesh:
-    r"""Nodes $\theta = \sinh(s)/R$ on the window, with the rule's weights $\cosh(s)/R$."""
+    r"""Return nodes $\theta = \sinh(s)/R$ on the window, with the rule's weights $\cosh(s)/R$."""
     R = float(np.abs(rows).max(initial=1.0 / radius))
     end = np.array([math.asinh(radius * R)])
     low, high, _ = window(lambda s: log_density(np.sinh(s)[..., None] / R, rows, counts), -end, end)
@@ -95,7 +123,7 @@ def lay_line(rows: Matrix, counts: Vector, radius: float) -> Mesh:
 
 
 def lay_disc(rows: Matrix, counts: Vector, radius: float, axes: Matrix) -> Mesh:
-    r"""Nodes $(B\sin t, v)$ in the frame of the axes, v on its window of the chord at t, with weights $B\cos t$."""
+    r"""Return nodes $(B\sin t, v)$ in the frame of the axes, v on its window of the chord at t, weighing $B\cos t$."""
     rows = rows @ axes
     widest = np.abs(rows).max(axis=0, initial=0.0)
 
@@ -124,18 +152,18 @@ def lay_disc(rows: Matrix, counts: Vector, radius: float, axes: Matrix) -> Mesh:
         edge=np.maximum(across, edges(columns, v_cut_low, v_cut_high)).ravel(),
         columns=columns,
         axes=axes,
-        reach=np.where(counts < MOST_DISC_NODES, counts / (DISC_DENSITY * halves), np.inf),  # at the most, go on
+        reach=np.where(counts < MOST_DISC_NODES, counts / (DISC_DENSITY * halves), ANY_LENGTH),
         log_evidence=math.nan,
     )
 
 
 def disc_count(width: float) -> int:
-    """How many nodes an axis needs, for a window of this width times R."""
+    """Return how many nodes an axis needs, for a window of this width times R."""
     return min(MOST_DISC_NODES, max(DISC_NODES, math.ceil(DISC_DENSITY * width / 2.0)))
 
 
 def window(density: Callable[[Matrix], Matrix], low: Vector, high: Vector) -> tuple[Vector, Vector, Vector]:
-    """Where a log-concave density is within `DROP` of its peak, for each interval; and the peak, nearly.
+    """Return where a log-concave density is within `DROP` of its peak, for each interval; and the peak, nearly.
 
     Probes thirteen points, keeps those within `DROP` of the best and the one beyond them at either side, and begins
     again until little more can be cut off. The best probe is below the peak, so the window never loses what it should
@@ -157,14 +185,14 @@ def window(density: Callable[[Matrix], Matrix], low: Vector, high: Vector) -> tu
 
 
 def padded(low: Vector, high: Vector, end: Vector) -> tuple[Vector, Vector, Marks, Marks]:
-    """The windows with `PAD` at either side, but within ±end; and which of their ends are cuts, not ±end."""
+    """Return the windows with `PAD` at either side, but within ±end; and which of their ends are cuts, not ±end."""
     pad = PAD * (high - low)
     low, high = np.maximum(low - pad, -end), np.minimum(high + pad, end)
     return low, high, low > -end, high < end
 
 
 def rule(low: Vector, high: Vector, count: int) -> tuple[Matrix, Matrix]:
-    """Gauss and Legendre's nodes on each interval, a row each, and the logarithms of their weights."""
+    """Return Gauss and Legendre's nodes on each interval, a row each, and the logarithms of their weights."""
     nodes, log_weights = legendre(count)
     half = 0.5 * (high - low)[:, None]
     return 0.5 * (low + high)[:, None] + half * nodes, np.log(half) + log_weights
@@ -172,13 +200,13 @@ def rule(low: Vector, high: Vector, count: int) -> tuple[Matrix, Matrix]:
 
 @cache
 def legendre(count: int) -> tuple[Vector, Vector]:
-    """The rule on [-1, 1]."""
+    """Return the nodes and log weights of the rule on [-1, 1]."""
     nodes, weights = roots_legendre(count)
     return nodes, np.log(weights)
 
 
 def edges(count: int, cut_low: Marks, cut_high: Marks) -> Matrix:
-    """1 at the three outermost of `count` nodes at an end that is a cut."""
+    """Return 1 at the three outermost of `count` nodes at an end that is a cut, 0 elsewhere."""
     marks = np.zeros((cut_low.size, count))
     marks[:, :3] = cut_low[:, None]
     marks[:, -3:] = cut_high[:, None]

@@ -1,11 +1,13 @@
-"""What both engines of Foster's mixture share: the rows that were learned, and weights on points θ of the ball."""
+"""The rows that Foster's mixture has learned from, and the compiled loops over points θ of the ball."""
 
 import math
+from typing import Self
 
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["History", "log_likelihood", "log_sum_exp", "slopes", "tilt"]
 
@@ -26,6 +28,11 @@ class History:
         self._wait = 0
         self.rounds = 0
 
+    @property
+    def width(self) -> int:
+        """How many coordinates a row has."""
+        return self._rows.shape[1]
+
     def add(self, X: Matrix, labels: Vector) -> None:
         """Enter rows with their labels, 0.0 or 1.0. O(d log n) a row, amortised."""
         self._waiting.append(signed(X, labels))
@@ -35,7 +42,7 @@ class History:
             self.distinct()
 
     def distinct(self) -> tuple[Matrix, Vector]:
-        """The distinct signed rows, and how often each came."""
+        """Return the distinct signed rows, and how often each came."""
         if self._wait:
             rows = np.concatenate([self._rows, *self._waiting])
             counts = np.concatenate([self._counts, np.ones(self._wait)])
@@ -47,19 +54,33 @@ class History:
         return self._rows, self._counts
 
     def and_one(self, row: Vector, weight: float) -> tuple[Matrix, Vector]:
-        """The same with one further signed row of this weight, which is not entered."""
+        """Return `distinct` with one further signed row of this weight, which is not entered."""
         rows, counts = self.distinct()
         return np.concatenate([rows, row[None, :]]), np.append(counts, weight)
 
+    def snapshot(self) -> Snapshot:
+        """Return the distinct rows and their counts; when equal rows were put together does not show."""
+        rows, counts = self.distinct()
+        return Snapshot("History", {"rounds": self.rounds}, {"rows": rows.copy(), "counts": counts.copy()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal history from a snapshot."""
+        rows = snapshot.of("History").array("rows", (None, None)).copy()
+        history = cls(rows.shape[1])
+        history._rows, history._counts = rows, snapshot.array("counts", (len(rows),)).copy()
+        history.rounds = snapshot.whole("rounds")
+        return history
+
 
 def signed(X: Matrix, labels: Vector) -> Matrix:
-    r"""$(2y - 1)x$ of each row."""
+    r"""Return $(2y - 1)x$ of each row."""
     return np.asarray((2.0 * labels - 1.0)[:, None] * X)
 
 
 @compiled("void(f8[:,::1],f8[:,::1],f8[::1],f8[::1])", reassociate=True)
 def log_likelihood(points: Matrix, rows: Matrix, counts: Vector, values: Vector) -> None:
-    r"""$-\sum_i c_i\log(1 + e^{-\theta^\top\tilde x_i})$ of each point θ, left in `values`. O(kd) a point."""
+    r"""Leave $-\sum_i c_i\log(1 + e^{-\theta^\top\tilde x_i})$ of each point θ in `values`. O(kd) a point."""
     for j in range(points.shape[0]):
         total = 0.0
         for i in range(rows.shape[0]):
@@ -72,7 +93,7 @@ def log_likelihood(points: Matrix, rows: Matrix, counts: Vector, values: Vector)
 
 @compiled("void(f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1])", reassociate=True)
 def slopes(points: Matrix, rows: Matrix, counts: Vector, values: Vector, gradients: Matrix) -> None:
-    r"""`log_likelihood`, and its gradient $\sum_i c_i\,\sigma(-\theta^\top\tilde x_i)\,\tilde x_i$. O(kd) a point."""
+    r"""Do `log_likelihood` and leave $\sum_i c_i\,\sigma(-\theta^\top\tilde x_i)\,\tilde x_i$ in `gradients`. O(kd)."""
     for j in range(points.shape[0]):
         total = 0.0
         gradients[j, :] = 0.0
@@ -89,7 +110,7 @@ def slopes(points: Matrix, rows: Matrix, counts: Vector, values: Vector, gradien
 
 @compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
 def tilt(points: Matrix, log_weights: Vector, x: Vector, after0: Vector, after1: Vector) -> None:
-    r"""Log weights after either label, $\log w_j + \log\sigma(\mp\theta_j^\top x)$, not normalised. O(d) a point."""
+    r"""Leave log weights after either label, $\log w_j + \log\sigma(\mp\theta_j^\top x)$, not normalised. O(d)."""
     for j in range(points.shape[0]):
         z = 0.0
         for a in range(x.size):
@@ -101,7 +122,7 @@ def tilt(points: Matrix, log_weights: Vector, x: Vector, after0: Vector, after1:
 
 @compiled("f8(f8[::1])")
 def log_sum_exp(values: Vector) -> float:
-    r"""$\log\sum_j e^{v_j}$, safe at any size. O(1) a value."""
+    r"""Return $\log\sum_j e^{v_j}$, safe at any size. O(1) a value."""
     peak = values.max()
     total = 0.0
     for value in values:

@@ -7,12 +7,15 @@ does not add up: the losses paid on one mesh telescope to a ratio of its sums.
 """
 
 import math
+from typing import Self
 
 import numpy as np
 
-from aioli.learners.foster.mesh import lay
+from aioli.errors import SnapshotRefused
+from aioli.learners.foster.mesh import Mesh, lay
 from aioli.learners.foster.posterior import History, tilt
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Quadrature"]
 
@@ -30,7 +33,7 @@ class Quadrature:
         self._lay(np.eye(width))
 
     def announce(self, x: Vector) -> float:
-        """The log-odds of the mixture. O(1) a node; O(k) where the row is unlike the k distinct ones so far."""
+        """Return the log-odds of the mixture. O(1) a node; O(k) where the row is unlike the k distinct ones so far."""
         mesh = self._mesh
         if within(x, mesh.axes, mesh.reach):
             tilt(mesh.nodes, mesh.log_weights, x, self._after0, self._after1)
@@ -71,11 +74,30 @@ class Quadrature:
                 self._lay(mesh.axes)
         return z
 
+    def snapshot(self) -> Snapshot:
+        """Return the rows, the mesh, and the round at which the mesh must be laid anew."""
+        parts = {"history": self.history.snapshot(), "mesh": self._mesh.snapshot()}
+        return Snapshot("Quadrature", {"radius": self.radius, "expires": self._expires}, parts=parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal mixture from a snapshot; it goes on bit for bit the same."""
+        engine = cls.__new__(cls)  # the constructor would lay a mesh that is thrown away
+        engine.radius = snapshot.of("Quadrature").number("radius")
+        engine.history = History.restore(snapshot.part("history"))
+        mesh = Mesh.restore(snapshot.part("mesh"))
+        if mesh.nodes.shape[1] != engine.history.width:
+            raise SnapshotRefused(f"in a Quadrature, the mesh does not fit rows of width {engine.history.width}")
+        engine._use(mesh, snapshot.whole("expires", least=engine.history.rounds + 1))
+        return engine
+
     def _lay(self, axes: Matrix) -> None:
-        self._mesh = lay(*self.history.distinct(), self.radius, axes)
-        self._expires = 2 * self.history.rounds + 8
-        self._after0: Vector = np.empty(self._mesh.log_weights.size)
-        self._after1: Vector = np.empty(self._mesh.log_weights.size)
+        self._use(lay(*self.history.distinct(), self.radius, axes), 2 * self.history.rounds + 8)
+
+    def _use(self, mesh: Mesh, expires: int) -> None:
+        self._mesh, self._expires = mesh, expires
+        self._after0: Vector = np.empty(mesh.log_weights.size)
+        self._after1: Vector = np.empty(mesh.log_weights.size)
 
     def _evidence_with(self, row: Vector) -> float:
         return lay(*self.history.and_one(row, 1.0), self.radius, self._mesh.axes).log_evidence
@@ -86,7 +108,7 @@ class Quadrature:
 
 @compiled("Tuple((f8,b1))(f8[::1],f8[::1],i8)")
 def sum_up(values: Vector, edge: Vector, columns: int) -> tuple[float, bool]:
-    r"""$\log\sum_j e^{v_j}$, and whether the mesh resolves these weights. O(1) a node.
+    r"""Return $\log\sum_j e^{v_j}$, and whether the mesh resolves these weights. O(1) a node.
 
     It does if little lies at the edges, and if the effective number of nodes, $(\sum w)^2/\sum w^2$, is large enough
     both across the lines' sums and, on average, along a line.
@@ -114,7 +136,7 @@ def sum_up(values: Vector, edge: Vector, columns: int) -> tuple[float, bool]:
 
 @compiled("b1(f8[::1],f8[:,::1],f8[::1])")
 def within(x: Vector, axes: Matrix, reach: Vector) -> bool:
-    """Whether the row is within reach of the mesh. O(d²)."""
+    """Return whether the row is within reach of the mesh. O(d²)."""
     for a in range(reach.size):
         along = 0.0
         for b in range(x.size):

@@ -1,6 +1,7 @@
 """Foster's mixture by sequential Monte Carlo, in any dimension: particles that are reweighted, resampled and moved."""
 
 import math
+from typing import Self
 
 import numpy as np
 from scipy.linalg import cholesky, solve_triangular
@@ -9,6 +10,8 @@ from aioli.learners.foster.posterior import History, log_sum_exp, signed, slopes
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.numerics.threads import one_blas_thread
+from aioli.snapshots.generators import restore_generator, snapshot_generator
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Particles"]
 
@@ -36,7 +39,7 @@ class Particles:
         self.step = 1.65 * width ** (-1.0 / 6.0)  # the best for a Gaussian of many dimensions; adapted at each move
 
     def announce(self, x: Vector) -> float:
-        """The log-odds of the mixture. O(Nd)."""
+        """Return the log-odds of the mixture. O(Nd)."""
         after0, after1 = np.empty_like(self.log_weights), np.empty_like(self.log_weights)
         tilt(self.points, self.log_weights, x, after0, after1)
         return log_sum_exp(after1) - log_sum_exp(after0)
@@ -50,6 +53,24 @@ class Particles:
                 self._absorb(row)
                 self.history.add(X[t : t + 1], labels[t : t + 1])
         return z
+
+    def snapshot(self) -> Snapshot:
+        """Return the particles, their weights, the rows, the length of a step, and the generator's state."""
+        parts = {"history": self.history.snapshot(), "generator": snapshot_generator(self.rng)}
+        arrays = {"points": self.points.copy(), "log_weights": self.log_weights.copy()}
+        return Snapshot("Particles", {"radius": self.radius, "step": self.step}, arrays, parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal mixture from a snapshot; it goes on bit for bit the same."""
+        engine = cls.__new__(cls)  # the constructor would draw particles that are thrown away
+        engine.radius = snapshot.of("Particles").number("radius")
+        engine.step = snapshot.number("step")
+        engine.history = History.restore(snapshot.part("history"))
+        engine.rng = restore_generator(snapshot.part("generator"))
+        engine.points = snapshot.array("points", (None, engine.history.width)).copy()
+        engine.log_weights = snapshot.array("log_weights", engine.points.shape[:1]).copy()
+        return engine
 
     def _absorb(self, row: Vector) -> None:
         taken = 0.0
@@ -85,7 +106,7 @@ class Particles:
     def _move(
         self, L: Matrix, rows: Matrix, counts: Vector, values: Vector, gradients: Matrix
     ) -> tuple[Vector, Matrix]:
-        r"""$\theta' = \theta + L(\tfrac12\epsilon^2L^\top\nabla + \epsilon\xi)$, accepted by Metropolis's rule. O(Nkd).
+        r"""Move to $\theta' = \theta + L(\tfrac12\epsilon^2L^\top\nabla + \epsilon\xi)$, or not (Metropolis). O(Nkd).
 
         Outside the ball the posterior is 0: such a move is refused.
         """
@@ -104,7 +125,7 @@ class Particles:
 
 
 def _enough(log_weights: Vector) -> bool:
-    r"""Whether at least half of the particles are effective: $(\sum w)^2/\sum w^2 \ge N/2$."""
+    r"""Return whether at least half of the particles are effective: $(\sum w)^2/\sum w^2 \ge N/2$."""
     w = np.exp(log_weights - log_weights.max())
     return bool(2.0 * w.sum() ** 2 >= w.size * (w @ w))
 
