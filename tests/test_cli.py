@@ -1,6 +1,7 @@
 """The command: what it prints, and what it says when it is asked for the wrong thing."""
 
 import json
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -32,7 +33,32 @@ def test_the_version_is_the_library_s(capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == f"aioli {__version__}\n"
 
 
-def test_the_demo_ends_with_regret_below_certificate_below_theorem(
+def test_the_demo_is_commands_that_can_be_copied(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "a folder"
+    assert main(["demo", "--folder", str(folder)]) == 0
+    told = capsys.readouterr().out
+    assert "568 " in told
+    assert "certificate" in told
+    commands = [shlex.split(line)[2:] for line in told.splitlines() if line.startswith("$ ")]
+    assert [arguments[0] for arguments in commands] == ["run", "predict"]
+    probability = float(told.partition("$ ")[2].partition("$ ")[2].splitlines()[2])
+    assert 0.0 < probability < 0.01  # the row that was kept apart is benign, and plainly so
+    assert "it was benign" in told
+    assert (folder / "report.html").read_text().startswith("<!doctype html>")
+    for arguments in commands:
+        assert main(arguments) == 0
+    assert float(capsys.readouterr().out.splitlines()[-1]) == probability
+
+
+def test_the_demo_without_its_data_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn.datasets", None)
+    assert main(["demo", "--folder", str(tmp_path)]) == 1
+    assert "pip install 'aioli-online[sklearn]'" in capsys.readouterr().err
+
+
+def test_the_digits_end_with_regret_below_certificate_below_theorem(
     capsys: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:
     figure = tmp_path / "digits.png"

@@ -51,11 +51,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _tried(given: argparse.Namespace) -> int:
+    status = 0
     try:
         if given.command is None:
             _parser().print_help()
         else:
-            _run(given)
+            status = _run(given)
         sys.stdout.flush()
     except BrokenPipeError:
         return _unheard(141)
@@ -65,7 +66,7 @@ def _tried(given: argparse.Namespace) -> int:
     except KeyboardInterrupt as error:
         print(_sentence(error, "interrupted"), file=sys.stderr)
         return _unheard(130)
-    return 0
+    return status
 
 
 def _unheard(status: int) -> int:
@@ -100,8 +101,11 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"aioli {__version__}")
     commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
-    demo = commands.add_parser("demo", help="play a real stream row by row, and watch the loss and the certificate")
-    demo.add_argument("--figure", metavar="FILE", help="also draw the run into this file (PNG, SVG or PDF)")
+    demo = commands.add_parser("demo", help="the whole job on a real table: learn it, see the page, score a new row")
+    demo.add_argument("--folder", default="demo", metavar="DIR", help="where its files go (default: ./demo)")
+    demo.add_argument(
+        "--figure", metavar="FILE", help="instead, play handwritten digits and draw regret, certificate and theorem"
+    )
     _add_run(commands)
     _add_compare(commands)
     predict = commands.add_parser("predict", help="the probabilities of new rows, from a saved model")
@@ -218,12 +222,15 @@ def _start_lightly() -> None:
             del modules[asked]
 
 
-def _run(given: argparse.Namespace) -> None:
-    """Each command loads what it needs, and --help nothing."""
+def _run(given: argparse.Namespace) -> int:
+    """Run a command and return its exit status; each loads what it needs, and --help nothing."""
     if given.command == "demo":
-        from aioli.demo import run_demo
+        from aioli import demo
 
-        run_demo(figure=given.figure)
+        if given.figure is not None:
+            demo.draw_digits(given.figure)
+        else:
+            return demo.run_demo(main, given.folder)
     elif given.command == "run":
         _start_lightly()
         from aioli.commands.run import Options, run_stream
@@ -252,3 +259,4 @@ def _run(given: argparse.Namespace) -> None:
         from aioli.paper import run_paper
 
         run_paper(given.out, given.fast, given.processes, given.only.split(",") if given.only else None)
+    return 0
