@@ -10,7 +10,8 @@ from scipy import sparse
 
 from aioli import Auto
 from aioli.cli import main
-from aioli.commands.peers import Peer, River, ScikitLearn, VowpalWabbit, peers_of
+from aioli.commands.peers import River, ScikitLearn, VowpalWabbit, peers_of
+from aioli.evaluate.comparison import Peer
 from aioli.evaluate.scores import LogLoss
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.synthetic import named

@@ -125,7 +125,7 @@ def test_further_scores_get_every_row_once() -> None:
     expected = AUC(), Brier()
     for score in expected:
         score.update(p, y)
-    assert int(brier.state()["rows"]) == 500
+    assert int(brier.snapshot().arrays["totals"][0]) == 500
     assert_allclose(brier.value, expected[1].value, rtol=SAME)
     assert_allclose(auc.value, expected[0].value, atol=expected[0].error)  # a row may cross a bin's edge by rounding
 

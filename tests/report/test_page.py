@@ -1,6 +1,5 @@
 """The report as a document: well-formed, alone, harmless, complete where there are data and silent where not."""
 
-import json
 import math
 import os
 import re
@@ -185,25 +184,6 @@ def test_a_constant_loss_and_a_long_run_are_drawn() -> None:
     html = page(replace(plain_record(), history=points))
     assert {"running-loss", "recent-loss", "certificate"} <= set(Document(html).charts())
     assert "1 G" in Document(html).words
-
-
-def test_a_record_comes_back_from_json(record: Record) -> None:
-    text = record.to_json()
-    json.loads(text, parse_constant=lambda name: pytest.fail(f"{name} is not JSON"))
-    again = Record.from_json(text)
-    assert again.to_json() == text
-    assert page(again) == page(record)
-
-
-def test_a_finite_record_comes_back_equal() -> None:
-    again = Record.from_json(aioli_record(500).to_json())
-    assert Record.from_json(again.to_json()) == again
-
-
-@pytest.mark.parametrize("text", ["", "[]", "{}", "3", '{"title": "a"}', plain_record().to_json().replace("rows", "r")])
-def test_what_is_not_the_json_of_a_report_is_refused(text: str) -> None:
-    with pytest.raises(ValueError, match="not the JSON of a report"):
-        Record.from_json(text)
 
 
 @pytest.mark.parametrize("error", [OSError(28, "No space left on device"), KeyboardInterrupt()], ids=repr)

@@ -14,12 +14,13 @@ from typing import Any
 
 from aioli.commands.comparison_display import ContestDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
-from aioli.commands.output_paths import check_apart, check_target
-from aioli.commands.peers import LIBRARIES, Peer, peers_of
+from aioli.commands.output_paths import check_apart
+from aioli.commands.peers import LIBRARIES, peers_of
 from aioli.commands.run import Options, check_label, make_learner
 from aioli.commands.summary import check_both_classes, find_regret, label_names, summarised, write_report
-from aioli.evaluate.comparison import UNTIMED, Clock, Comparison
-from aioli.evaluate.scoreboard import CLIPPED, Scoreboard
+from aioli.evaluate.comparison import UNTIMED, Clock, Comparison, Peer
+from aioli.evaluate.sums import Scores
+from aioli.snapshots.whole_files import check_target
 
 __all__ = ["ComparisonOptions", "compare_stream"]
 
@@ -122,7 +123,7 @@ def _scores(contest: Comparison) -> dict[str, dict[str, Any]]:
     boards |= {each.name: (each.board, each.clock) for each in contest.playing}
     ours = contest.clock.microseconds
 
-    def of(name: str, board: Scoreboard, clock: Clock) -> dict[str, Any]:
+    def of(name: str, board: Scores, clock: Clock) -> dict[str, Any]:
         found = {score: getattr(board, score) for score in SCORES}
         found |= {"microseconds_a_row": clock.microseconds, "time_ratio": clock.microseconds / ours if ours else None}
         found["certificate"] = proven if name == contest.name else None
@@ -150,6 +151,6 @@ def _doubts(contest: Comparison) -> Iterator[str]:
     """Whose log loss would be infinite, had certainties not been read as the numbers next to them."""
     boards = {contest.name: contest.board, **{each.name: each.board for each in contest.playing}}
     for name, board in boards.items():
-        if clipped := int(board.totals[CLIPPED]):
+        if clipped := board.clipped:
             rows = "1 row" if clipped == 1 else f"{clipped:,} rows"
             yield f"{name} gave the label of {rows} no probability at all: its log loss is a lower bound."

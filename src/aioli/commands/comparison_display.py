@@ -8,8 +8,8 @@ from typing import TextIO
 
 from aioli.commands.display import EVERY
 from aioli.evaluate.comparison import Clock, Comparison
-from aioli.evaluate.scoreboard import Scoreboard
-from aioli.report.record import Point
+from aioli.evaluate.history import Point
+from aioli.evaluate.sums import Scores
 
 __all__ = ["ContestDisplay", "columns_of_text"]
 
@@ -93,7 +93,7 @@ class ContestDisplay:
         yield from columns_of_text(("", "log loss", "rows/s"), rows)
 
 
-def _standing(name: str, board: Scoreboard, clock: Clock) -> tuple[str, str, str]:
+def _standing(name: str, board: Scores, clock: Clock) -> tuple[str, str, str]:
     pace = f"{clock.rows / clock.seconds:,.0f}" if clock.seconds else "–"
     return name, f"{board.log_loss:.4f}", pace
 

@@ -9,8 +9,8 @@ import time
 from collections.abc import Mapping
 from typing import Any, TextIO
 
+from aioli.evaluate.history import Point
 from aioli.evaluate.loop import Playing
-from aioli.report.record import Point
 
 __all__ = ["Display", "as_json", "finite", "told"]
 

@@ -1,27 +1,15 @@
-"""Files that a command writes: refused early where they could not be written, and named where the disk refuses."""
+"""The paths that a command reads and writes: no result goes over what is read, or over another result."""
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from aioli.streams.files.opening import FORMATS
 
-__all__ = ["check_apart", "check_target"]
+__all__ = ["check_apart"]
 
 ENDINGS = tuple(
     f".{ending}" for endings in FORMATS.values() for ending in endings
 )  # of files that a folder is read for
-
-
-def check_target(path: str) -> None:
-    """Refuse early what could not be written at the end."""
-    target = Path(path).absolute()
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it, or give another path")
-    if target.is_dir():
-        raise ValueError(f"{path}: is a folder; give the name of a file")
-    if not os.access(target.parent, os.W_OK):
-        raise PermissionError(f"{path}: nothing can be written in the folder {target.parent}; give another path")
 
 
 def check_apart(read: Iterable[str], written: Iterable[str | None]) -> None:

@@ -8,16 +8,16 @@ import importlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import repeat
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from aioli.evaluate.comparison import Peer
 from aioli.numerics.compiling import Vector
 
 __all__ = [
     "LIBRARIES",
-    "Peer",
     "River",
     "ScikitLearn",
     "VowpalWabbit",
@@ -29,16 +29,6 @@ __all__ = [
 
 LIBRARIES = {"river": "River", "vw": "Vowpal Wabbit", "sklearn": "scikit-learn"}
 CLASSES = [0.0, 1.0]
-
-
-class Peer(Protocol):
-    """A learner of another library."""
-
-    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
-        """Each row's probability of label 1, said before the row is learned; a row is learned when it is yielded."""
-
-    def close(self) -> None:
-        """Let go what it holds."""
 
 
 def peers_of(library: str, in_csr: bool) -> dict[str, Peer]:

@@ -11,7 +11,7 @@ import numpy as np
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import told
 from aioli.commands.output_paths import check_apart
-from aioli.evaluate.scoreboard import Scoreboard
+from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Vector
 from aioli.store.models import load_model
 from aioli.store.predictions import Spool, check_ending, write_predictions
@@ -36,7 +36,7 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         )
     if learner.n_features_ is None:
         raise ValueError(f"{model}: has learned from no row yet")
-    board = Scoreboard()
+    board = Scores()
     names = (str(taught["labels"]["negative"] or "0"), str(taught["labels"]["positive"] or "1"))
     rows = 0
     with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
@@ -57,12 +57,12 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         print(told(summary))
 
 
-def _announced(stream: FileStream, learner: Any, board: Scoreboard, spool: Spool | None) -> Iterator[Vector]:
+def _announced(stream: FileStream, learner: Any, board: Scores, spool: Spool | None) -> Iterator[Vector]:
     for table in stream.tables():
         batch = stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
         p: Vector = learner.predict_many(batch.X[:, : learner.n_features_])
         if batch.y is not None:
-            board.update(p, batch.y)
+            board.count(p, batch.y)
         if spool is not None:
             spool.add(p, batch.y)
         yield p

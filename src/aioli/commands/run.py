@@ -10,9 +10,10 @@ from typing import Any
 
 from aioli.commands.display import Display
 from aioli.commands.learner_spec import learner_by_name
-from aioli.commands.output_paths import check_apart, check_target
+from aioli.commands.output_paths import check_apart
 from aioli.commands.summary import check_both_classes, finish, label_names
 from aioli.evaluate.loop import Playing
+from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
 from aioli.store.models import save_model, why_not_saved
 from aioli.store.predictions import Spool, check_ending

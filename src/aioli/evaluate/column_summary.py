@@ -1,15 +1,30 @@
 """What is told of the columns of a stream: their extremes as it goes, their kinds and what is missing at the end."""
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from aioli.evaluate.history import Number
 from aioli.numerics.compiling import Matrix
-from aioli.report.record import Column
 
-__all__ = ["Extremes", "described"]
+__all__ = ["Column", "Extremes", "described"]
 
 COUNT, SUM, LEAST, GREATEST = range(4)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of the data: its kind, the share of missing values, and what else is known of its values."""
+
+    name: str
+    kind: str
+    missing: Number = None
+    categories: int | None = None
+    note: str = ""
+    least: Number = None
+    mean: Number = None
+    greatest: Number = None
 
 
 class Extremes:

@@ -6,20 +6,29 @@ from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from aioli.commands.peers import Peer
 from aioli.evaluate.loop import LOOKS, Playing, grow_to
-from aioli.evaluate.scoreboard import Scoreboard
+from aioli.evaluate.sums import Scores
 from aioli.learners.cloning import learn_rows
 from aioli.numerics.compiling import Vector
 
-__all__ = ["Clock", "Comparison", "Entrant"]
+__all__ = ["Clock", "Comparison", "Entrant", "Peer"]
 
 PART = 1024  # rows that one learner plays before it is another's turn
 UNTIMED = 64  # rows in which code is loaded and tables are first filled
+
+
+class Peer(Protocol):
+    """A learner of another library."""
+
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """Each row's probability of label 1, said before the row is learned; a row is learned when it is yielded."""
+
+    def close(self) -> None:
+        """Let go what it holds."""
 
 
 @dataclass
@@ -47,7 +56,7 @@ class Entrant:
 
     name: str
     peer: Peer
-    board: Scoreboard = field(default_factory=Scoreboard)
+    board: Scores = field(default_factory=Scores)
     clock: Clock = field(default_factory=Clock)
     left: str | None = None
 
@@ -99,7 +108,7 @@ class Comparison(Playing):
         begun = time.perf_counter()
         p = learn_rows(self.learner, X, y, weights)
         self.clock.add(begun, self.rows, len(y))
-        self.board.update(p, y)
+        self.board.count(p, y)
         for entrant in self.playing:
             yield self.rows
             self._let_play(entrant, X, y, weights)
@@ -122,7 +131,7 @@ class Comparison(Playing):
             row, said = self.rows + int(wrong[0]) + 1, p[wrong[0]]
             entrant.left = f"{entrant.name} is left out from row {row:,} on: it said {said:g}, which is no probability"
             return
-        entrant.board.update(p, y)
+        entrant.board.count(p, y)
 
     def _look(self) -> None:
         super()._look()

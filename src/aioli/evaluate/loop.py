@@ -14,9 +14,9 @@ from typing import Any
 
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
-from aioli.evaluate.scoreboard import Scoreboard
+from aioli.evaluate.history import Point
+from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Vector
-from aioli.report.record import Point
 from aioli.store.predictions import Spool
 from aioli.streams.files.table import Where
 
@@ -48,7 +48,7 @@ class Playing:
         self.stream = stream
         self.learner = learner
         self.spool = spool
-        self.board = Scoreboard()
+        self.board = Scores()
         self.history: list[Point] = []
         self.extremes = Extremes() if watched else None
         self.rows = self.within = 0
@@ -132,7 +132,7 @@ class Playing:
     def _count(self, p: Vector, y: Vector) -> None:
         if len(self._counting) > AHEAD:
             self._counting.popleft().result()
-        self._counting.append(self._counter.submit(self.board.update, p, y))
+        self._counting.append(self._counter.submit(self.board.count, p, y))
 
     def _look(self) -> None:
         self.settle()

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from aioli.evaluate.hindsight import best_in_ball
+from aioli.evaluate.history import Point
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.report.record import Point
 from aioli.states.mixture.views import Views
 
 __all__ = ["AFFORDABLE", "with_regret"]

@@ -1,19 +1,18 @@
-"""What running scores share: each is a function of sums over rows, and its state is those sums.
+"""What running scores share: each is a function of sums over rows, and its state is those sums."""
 
-So two scores of different rows merge by adding, and the order of rows does not matter, beyond the rounding of a sum.
-Counts are exact up to 2⁵³ rows. A score of no rows is NaN, and so is one that needs both labels and has seen one.
-"""
-
-import math
 from abc import ABC, abstractmethod
 from typing import Protocol, Self
 
 import numpy as np
 
-from aioli.numerics.compiling import Vector
+from aioli.errors import ParameterRefused, RowRefused
+from aioli.evaluate import score_functions as functions
+from aioli.evaluate.score_functions import Reliability
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.rows import as_labels
 
-__all__ = ["Score", "Sums", "ratio"]
+__all__ = ["Score", "Scores", "Sums"]
 
 
 class Score(Protocol):
@@ -30,55 +29,143 @@ class Score(Protocol):
 
 
 class Sums(ABC):
-    """The part that every score shares: its state is named sums, which merge by adding."""
+    """What every score shares: its state is named sums, which merge by adding."""
 
     def __init__(self, **shapes: tuple[int, ...]) -> None:
         self._sums: dict[str, Vector] = {name: np.zeros(shape) for name, shape in shapes.items()}
 
-    @property
     @abstractmethod
-    def value(self) -> float:
-        """The score of all rows so far."""
+    def _add(self, p: Vector, y: Vector) -> None: ...
 
     def update(self, p: object, y: object) -> None:
         """Take in the probabilities announced for some rows, and their labels; all of them, or none if one is wrong."""
         announced = np.atleast_1d(np.asarray(p, dtype=np.float64))
         if announced.ndim != 1:
-            raise ValueError(f"probabilities of shape {announced.shape} came; give one a row (nothing was counted)")
+            raise RowRefused(f"probabilities of shape {announced.shape} came", remedy="give one a row")
         wrong = ~((announced >= 0.0) & (announced <= 1.0))
         if wrong.any():
             t = int(np.argmax(wrong))
-            raise ValueError(f"row {t}: the probability is {announced[t]}; give one from 0 to 1 (nothing was counted)")
-        self._add(announced, as_labels(np.atleast_1d(np.asarray(y)), announced.size))
-
-    @abstractmethod
-    def _add(self, p: Vector, y: Vector) -> None: ...
+            raise RowRefused(
+                f"the probability is {announced[t]}",
+                row=t,
+                value=float(announced[t]),
+                remedy="give one from 0 to 1",
+            )
+        self._add(np.ascontiguousarray(announced), as_labels(np.atleast_1d(np.asarray(y)), announced.size))
 
     def merge(self, other: Self) -> Self:
         """Take in what another score of this kind has counted of other rows."""
         if type(other) is not type(self):
-            raise ValueError(f"a {type(other).__name__} cannot merge into a {type(self).__name__}; give the same kind")
+            raise ParameterRefused(
+                f"a {type(other).__name__} cannot merge into a {type(self).__name__}; give the same kind",
+                parameter="other",
+                value=other,
+            )
         for name, total in self._sums.items():
             total += other._sums[name]
         return self
 
-    def state(self) -> dict[str, Vector]:
-        """Its sums, as arrays to keep; `restore` goes on from them."""
-        return {name: total.copy() for name, total in self._sums.items()}
+    def snapshot(self) -> Snapshot:
+        """Return its parameters and its sums."""
+        arrays = {name: total.copy() for name, total in self._sums.items()}
+        return Snapshot(type(self).__name__, self._parameters(), arrays)
 
-    def restore(self, state: dict[str, Vector]) -> Self:
-        """Forget what was counted, and go on from a state."""
-        wanted = {name: total.shape for name, total in self._sums.items()}
-        came = {name: np.shape(total) for name, total in state.items()}
-        if came != wanted:
-            raise ValueError(f"a state of {came} came for a {type(self).__name__}, whose state is {wanted}")
-        self._sums = {name: np.array(state[name], dtype=np.float64) for name in wanted}
-        return self
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal score, which goes on from what was counted."""
+        score = cls._made_for(snapshot.of(cls.__name__))
+        for name, total in score._sums.items():
+            total[...] = snapshot.array(name, total.shape)
+        return score
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self.value:.6g})"
+    def _parameters(self) -> dict[str, Plain]:
+        return {}
+
+    @classmethod
+    def _made_for(cls, _snapshot: Snapshot) -> Self:
+        """Return a score of the snapshot's parameters that has counted nothing."""
+        return cls()
 
 
-def ratio(total: Vector | float, rows: Vector | float) -> float:
-    """The mean, or NaN of no rows."""
-    return float(total) / float(rows) if rows else math.nan
+class Scores(Sums):
+    """Log loss, Brier, accuracy, AUC and calibration of announced probabilities, and the base rate's log loss.
+
+    All sums are added in one compiled pass, which a long stream can afford; the classes of `evaluate.scores` say what
+    each score is.
+
+    >>> scores = Scores()
+    >>> scores.update(np.array([0.9, 0.2, 0.6]), np.array([1.0, 0.0, 0.0]))
+    >>> print(f"{scores.log_loss:.4f} {scores.brier:.4f} {scores.auc:.2f}")
+    0.4149 0.1367 1.00
+    """
+
+    def __init__(self) -> None:
+        super().__init__(totals=(functions.TOTALS,), bins=(3, functions.BINS), cells=(2, functions.CELLS))
+        self._totals: Vector = self._sums["totals"]
+        self._bins: Matrix = self._sums["bins"]
+        self.cells: Matrix = self._sums["cells"]  # rows of each class in equally wide parts of [0, 1]
+
+    def _add(self, p: Vector, y: Vector) -> None:
+        self.count(p, y)
+
+    def count(self, p: Vector, y: Vector) -> None:
+        """Take in what a learner announced, and the labels 0.0 or 1.0, all of it trusted. O(1) a row."""
+        functions.add_all(p, y, self._totals, self._bins, self.cells)
+
+    @property
+    def rows(self) -> int:
+        """How many rows have come."""
+        return int(self._totals[functions.ROWS])
+
+    @property
+    def nats(self) -> float:
+        """The sum of the log losses."""
+        return float(self._totals[functions.NATS])
+
+    @property
+    def log_loss(self) -> float:
+        """Mean log loss, in nats a row."""
+        return functions.mean(self._totals, functions.NATS)
+
+    @property
+    def clipped(self) -> int:
+        """How many rows gave their label no probability at all; `log_loss` is then a lower bound."""
+        return int(self._totals[functions.CLIPPED])
+
+    @property
+    def base_rate(self) -> float:
+        """Mean log loss of the running base rate."""
+        return functions.base_rate_loss(self._totals, functions.SMOOTHING)
+
+    @property
+    def brier(self) -> float:
+        """Mean squared error."""
+        return functions.mean(self._totals, functions.SQUARES)
+
+    @property
+    def accuracy(self) -> float:
+        """The part of rows whose label had the larger probability."""
+        return functions.mean(self._totals, functions.RIGHT)
+
+    @property
+    def auc(self) -> float:
+        """Area under the ROC curve."""
+        return functions.area_under_curve(self._bins)
+
+    @property
+    def auc_error(self) -> float:
+        """How far at most `auc` is from the exact area."""
+        return functions.area_error(self._bins)
+
+    @property
+    def ece(self) -> float:
+        """Expected calibration error."""
+        return functions.calibration_error(self.reliability())
+
+    def reliability(self) -> list[Reliability]:
+        """The points of a reliability diagram."""
+        return functions.reliability_table(self._bins, functions.GROUPS)
+
+    def thresholds(self) -> list[tuple[float, float, float, float]]:
+        """Threshold, true and false positive rate, and precision: from the strictest to the most lenient."""
+        return functions.threshold_curve(self._bins)

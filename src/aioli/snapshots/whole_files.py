@@ -10,7 +10,18 @@ from pathlib import Path
 
 from safetensors import SafetensorError
 
-__all__ = ["naming", "replacing"]
+__all__ = ["check_target", "naming", "replacing"]
+
+
+def check_target(path: str) -> None:
+    """Refuse early what could not be written at the end."""
+    target = Path(path).absolute()
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it, or give another path")
+    if target.is_dir():
+        raise ValueError(f"{path}: is a folder; give the name of a file")
+    if not os.access(target.parent, os.W_OK):
+        raise PermissionError(f"{path}: nothing can be written in the folder {target.parent}; give another path")
 
 
 @contextlib.contextmanager

@@ -6,10 +6,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+from aioli.evaluate.history import Point
 from aioli.evaluate.loop import Playing
-from aioli.evaluate.scoreboard import Scoreboard
-from aioli.report.record import Point
+from aioli.evaluate.sums import Scores
 from aioli.snapshots.legacy_files import read_any, write_file
+from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import naming
 from aioli.store.models import revive, taken_down
 from aioli.store.predictions import Spool
@@ -92,7 +93,7 @@ class Checkpoints:
             return
         header, tensors = self.found
         scores = {name.removeprefix(SCORES): array for name, array in tensors.items() if name.startswith(SCORES)}
-        playing.board = Scoreboard.restored(scores)
+        playing.board = Scores.restore(Snapshot("Scores", {}, scores))
         playing.history = [Point(**point) for point in header["history"]]
         playing.rows, playing.within = header["rows"], header["within"]
         playing.known = header.get("known") or playing.before
@@ -120,7 +121,7 @@ class Checkpoints:
         tensors = {LEARNER + name: array for name, array in arrays.items()}
         if playing.extremes is not None:
             tensors[EXTREMES] = playing.extremes.table
-        tensors |= {SCORES + name: array for name, array in playing.board.state().items()}
+        tensors |= {SCORES + name: array for name, array in playing.board.snapshot().arrays.items()}
         with naming(self.folder):
             write_file(self._workshop / STATE, header, tensors)
             os.replace(self._workshop / STATE, self.folder / STATE)

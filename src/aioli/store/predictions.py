@@ -10,9 +10,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from aioli.commands.output_paths import check_target
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.whole_files import naming, replacing
+from aioli.snapshots.whole_files import check_target, naming, replacing
 
 __all__ = ["Spool", "check_ending", "write_predictions"]
 

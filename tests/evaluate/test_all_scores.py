@@ -1,4 +1,4 @@
-"""The scoreboard: the scores of `evaluate.scores`, from one compiled pass; it is cut and taken up anywhere."""
+"""`Scores`: every score of `evaluate.scores`, from one compiled pass; it is cut and taken up anywhere."""
 
 import math
 
@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from aioli.evaluate.scoreboard import CELLS, Scoreboard, bin_of_one
-from aioli.evaluate.scores import AUC, Accuracy, BaseRate, Brier, Calibration, LogLoss, bin_of
+from aioli.evaluate.score_functions import CELLS, bin_of
+from aioli.evaluate.scores import AUC, Accuracy, BaseRate, Brier, Calibration, LogLoss
+from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Vector
 
 SUM = 1e-12  # relative: some thousand terms one by one, where NumPy adds in pairs
@@ -30,10 +31,10 @@ def rows(n: int = 3000) -> tuple[Vector, Vector]:
     return p, (rng.random(p.size) < 0.8 * p + 0.1).astype(np.float64)
 
 
-def board_of(p: Vector, y: Vector) -> Scoreboard:
-    board = Scoreboard()
-    board.update(p, y)
-    return board
+def scores_of(p: Vector, y: Vector) -> Scores:
+    scores = Scores()
+    scores.count(p, y)
+    return scores
 
 
 @pytest.mark.parametrize("name", SCORES)
@@ -41,72 +42,49 @@ def test_every_score_is_that_of_its_class(name: str) -> None:
     p, y = rows()
     score = SCORES[name]()
     score.update(p, y)
-    assert_allclose(getattr(board_of(p, y), name), score.value, rtol=SUM)
-
-
-def test_the_bins_are_the_same_to_the_last_edge() -> None:
-    p = np.concatenate([rows()[0], np.array(EDGES)])
-    assert [bin_of_one(float(q)) for q in p] == bin_of(p).tolist()
+    assert_allclose(getattr(scores_of(p, y), name), score.value, rtol=SUM)
 
 
 def test_the_error_and_the_diagram_are_theirs_too() -> None:
     p, y = rows()
-    board, area, groups = board_of(p, y), AUC(), Calibration()
+    scores, area, groups = scores_of(p, y), AUC(), Calibration()
     area.update(p, y)
     groups.update(p, y)
-    assert board.auc_error == area.error
-    for found, expected in zip(board.reliability(), groups.table(), strict=True):
+    assert scores.auc_error == area.error
+    for found, expected in zip(scores.reliability(), groups.table(), strict=True):
         assert found.rows == expected.rows
         assert_allclose([found.announced, found.observed], [expected.announced, expected.observed], rtol=SUM)
 
 
 def test_rows_may_come_in_any_pieces() -> None:
     p, y = rows()
-    whole, pieces = board_of(p, y), Scoreboard()
+    whole, pieces = scores_of(p, y), Scores()
     for part in np.array_split(np.arange(p.size), 17):
-        pieces.update(p[part], y[part])
-    for name, array in whole.state().items():
-        assert_array_equal(pieces.state()[name], array)  # the same additions in the same order
+        pieces.count(p[part], y[part])
+    for name, array in whole.snapshot().arrays.items():
+        assert_array_equal(pieces.snapshot().arrays[name], array)  # the same additions in the same order
     assert pieces.rows == p.size
 
 
-def test_a_board_goes_on_from_its_state_and_does_not_share_it() -> None:
-    p, y = rows()
-    first = board_of(p[:1000], y[:1000])
-    kept = first.state()
-    first.update(p[1000:], y[1000:])
-    restored = Scoreboard.restored(kept)
-    restored.update(p[1000:], y[1000:])
-    for name, array in first.state().items():
-        assert_array_equal(restored.state()[name], array)
-    assert kept["totals"][0] == 1000.0
-
-
-def test_a_state_of_another_shape_is_refused() -> None:
-    state = Scoreboard().state()
-    with pytest.raises(ValueError, match=r"\(3,\) came for \(6,\)"):
-        Scoreboard.restored({**state, "totals": np.zeros(3)})
-
-
 def test_a_certainty_that_was_wrong_is_not_infinite() -> None:
-    board = board_of(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
-    assert_allclose(2.0 * board.log_loss, 1074 * math.log(2.0) + 53 * math.log(2.0), rtol=SUM)
-    assert board.accuracy == 0.0
-    assert board.clipped == 2
+    scores = scores_of(np.array([0.0, 1.0]), np.array([1.0, 0.0]))
+    assert_allclose(2.0 * scores.log_loss, 1074 * math.log(2.0) + 53 * math.log(2.0), rtol=SUM)
+    assert scores.accuracy == 0.0
+    assert scores.clipped == 2
 
 
 def test_nothing_is_said_of_no_rows() -> None:
-    board = Scoreboard()
-    assert board.rows == 0
+    scores = Scores()
+    assert scores.rows == 0
     for name in SCORES:
-        assert math.isnan(getattr(board, name))
-    assert board.reliability() == []
-    assert board.thresholds() == []
+        assert math.isnan(getattr(scores, name))
+    assert scores.reliability() == []
+    assert scores.thresholds() == []
 
 
 def test_the_histogram_counts_every_row_once() -> None:
     p, y = rows()
-    cells = board_of(p, y).cells
+    cells = scores_of(p, y).cells
     for side in (0, 1):
         expected, _ = np.histogram(p[y == side], bins=CELLS, range=(0.0, 1.0))
         assert cells[side].sum() == expected.sum()
@@ -117,7 +95,7 @@ def test_the_histogram_counts_every_row_once() -> None:
 
 def test_thresholds_go_from_the_strictest_to_the_most_lenient_and_are_true() -> None:
     p, y = rows()
-    points = np.array(board_of(p, y).thresholds())
+    points = np.array(scores_of(p, y).thresholds())
     threshold, found, false, precision = points.T
     assert np.all(np.diff(threshold) < 0.0)
     assert np.all(np.diff(found) >= 0.0)
@@ -125,10 +103,10 @@ def test_thresholds_go_from_the_strictest_to_the_most_lenient_and_are_true() -> 
     assert (found[-1], false[-1]) == (1.0, 1.0)
     assert_allclose(precision[-1], y.mean(), rtol=SUM)
     middle = len(points) // 2
-    called = bin_of(p) >= bin_of(threshold[middle : middle + 1])[0]
+    called = np.array([bin_of(q) >= bin_of(float(threshold[middle])) for q in p.tolist()])
     assert_allclose(found[middle], y[called].sum() / y.sum(), rtol=SUM)
     assert_allclose(precision[middle], y[called].mean(), rtol=SUM)
 
 
 def test_one_class_has_no_curve() -> None:
-    assert board_of(np.array([0.2, 0.3]), np.ones(2)).thresholds() == []
+    assert scores_of(np.array([0.2, 0.3]), np.ones(2)).thresholds() == []
