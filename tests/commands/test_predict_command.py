@@ -12,7 +12,7 @@ from numpy.testing import assert_array_equal
 
 from aioli.cli import main
 from aioli.store.models import load_model
-from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.filestream import FileStream, Reading, for_another_file
 
 TAUGHT, NEW = 600, 200
 
@@ -51,7 +51,8 @@ def test_probabilities_are_those_of_the_loaded_learner(
 ) -> None:
     path = write_rows(tmp_path / "new.csv", new_rows())
     learner, taught = load_model(model)
-    with FileStream(str(path), Reading(label="bought"), {**taught, "position": None}) as stream:
+    assert taught is not None
+    with FileStream(str(path), Reading(label="bought"), for_another_file(taught)) as stream:
         expected = np.concatenate([learner.predict_many(batch.X[:, : learner.n_features_]) for batch in stream])
     assert_array_equal(predicted(path, model, capsys), expected)
 

@@ -21,6 +21,8 @@ from aioli.commands.summary import check_both_classes, find_regret, label_names,
 from aioli.evaluate.comparison import UNTIMED, Clock, Comparison, Peer
 from aioli.evaluate.sums import Scores
 from aioli.snapshots.whole_files import check_target
+from aioli.streams.protocol import Stream
+from aioli.streams.synthetic_stream import SyntheticStream
 
 __all__ = ["ComparisonOptions", "compare_stream"]
 
@@ -44,16 +46,18 @@ def compare_stream(options: ComparisonOptions) -> None:
     stream = options.stream()
     with closing(stream):
         check_label(options, stream)
-        stream.learner = make_learner(options, stream)
-        _compare(options, stream)
+        learner = make_learner(options, stream)
+        if isinstance(stream, SyntheticStream):
+            stream.learner = learner
+        _compare(options, stream, learner)
 
 
-def _compare(options: ComparisonOptions, stream: Any) -> None:
+def _compare(options: ComparisonOptions, stream: Stream, learner: Any) -> None:
     display = ContestDisplay(None if options.as_json or sys.stdout.isatty() else sys.stdout)
     peers, missing = _invited(options.peers, stream.sparse)
     for sentence in missing.values():
         display.say(sentence)
-    contest = Comparison(stream, stream.learner, peers, watched=options.report is not None)
+    contest = Comparison(stream, learner, peers, watched=options.report is not None)
     try:
         for _ in contest.tables():
             display.show(contest)
@@ -100,7 +104,7 @@ def _finish(options: ComparisonOptions, contest: Comparison, missing: Mapping[st
     scores = _scores(contest)
     names = label_names(contest.stream)
     if options.report is not None:
-        find_regret(options, contest)
+        find_regret(contest)
         remarks = [*(f"{sentence}." for sentence in left.values()), *_doubts(contest)]
         pace = 1e6 / contest.clock.microseconds  # its own, without the reading and the peers
         write_report(options, contest, names, summarised(contest, names, contest.rows / pace, pace), remarks)

@@ -7,6 +7,8 @@ from aioli.commands.display import finite, told
 from aioli.commands.summary import ball_of
 from aioli.evaluate.effects import effects, unit_of
 from aioli.store.models import load_model
+from aioli.streams.encoding import column_kinds
+from aioli.streams.labels import Labels
 
 __all__ = ["inspect_model"]
 
@@ -18,7 +20,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
     learner, taught = load_model(path)
     certificate = learner.certificate() if callable(getattr(learner, "certificate", None)) else None
     rounds = int(getattr(learner, "rounds", 0))
-    labels = taught.get("labels", {})
+    labels = Labels() if taught is None else Labels.restore(taught.part("labels"))
     summary: dict[str, Any] = {
         "learner": repr(learner).partition("  #")[0],
         "rounds": rounds,
@@ -27,12 +29,12 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         "radius": None if certificate is None else certificate.radius,
         "against": None if certificate is None else ball_of(learner, certificate),
         "features": learner.n_features_,
-        "positive": labels.get("positive"),
-        "negative": labels.get("negative"),
+        "positive": labels.positive,
+        "negative": labels.negative,
     }
     weights = effects(learner)
     heard = getattr(learner, "weights_", None)
-    columns = taught.get("encoder", {}).get("kinds", {})
+    columns = {} if taught is None or "encoder" not in taught.parts else column_kinds(taught.part("encoder"))
     if as_json:
         told_weights = [
             {"name": e.name, "weight": finite(e.weight), "uncertainty": finite(e.uncertainty)} for e in weights

@@ -13,9 +13,12 @@ from aioli.commands.display import told
 from aioli.commands.output_paths import check_apart
 from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Snapshot
 from aioli.store.models import load_model
 from aioli.store.predictions import Spool, check_ending, write_predictions
-from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.encoding import column_kinds
+from aioli.streams.filestream import FileStream, Reading, for_another_file
+from aioli.streams.labels import Labels
 
 __all__ = ["predict_file"]
 
@@ -30,14 +33,15 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
     if out is not None:
         check_ending(out)
     learner, taught = load_model(model)
-    if "encoder" not in taught:
+    if taught is None or taught.kind != "FileStream":
         raise ValueError(
             f"{model}: does not say from which columns it was taught; teach it with aioli run FILE --save {model}"
         )
     if learner.n_features_ is None:
         raise ValueError(f"{model}: has learned from no row yet")
     board = Scores()
-    names = (str(taught["labels"]["negative"] or "0"), str(taught["labels"]["positive"] or "1"))
+    labels = Labels.restore(taught.part("labels"))
+    names = (labels.negative or "0", labels.positive or "1")
     rows = 0
     with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
         for p in _announced(stream, learner, board, spool):
@@ -75,19 +79,13 @@ def _unlabelled(labels: Any) -> bool:
     return labels is not None and all(label is None for label in labels)
 
 
-def _same_columns(source: str, reading: Reading, taught: dict[str, Any]) -> FileStream:
+def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream:
     """The stream with each column as the model knows it, the label too where it is there and is not to be skipped."""
-    dense = "kinds" in taught["encoder"]
-    state = {name: value for name, value in taught.items() if dense or name != "kinds"}
-    try:
-        stream = FileStream(source, reading, {**state, "position": None})
-    except KeyError:
-        kind = "columns" if dense else "sparse features"
-        raise ValueError(f"{source}: is not of {kind}, as the rows were from which the model was taught") from None
-    label = taught["label"]
-    if stream.label is None and label in stream.kinds and label not in reading.skip:
+    stream = FileStream(source, reading, for_another_file(taught))
+    label = taught.optional_text("label")
+    if stream.label is None and label is not None and label in stream.kinds and label not in reading.skip:
         stream.label = label
-        stream.kinds[label] = taught["kinds"][label]
+        stream.kinds[label] = column_kinds(taught)[label]
     return stream
 
 

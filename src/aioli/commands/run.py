@@ -13,12 +13,14 @@ from aioli.commands.learner_spec import learner_by_name
 from aioli.commands.output_paths import check_apart
 from aioli.commands.summary import check_both_classes, finish, label_names
 from aioli.evaluate.loop import Playing
+from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
 from aioli.store.models import save_model, why_not_saved
 from aioli.store.predictions import Spool, check_ending
 from aioli.streams.files.sources import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
 __all__ = ["Options", "check_label", "make_learner", "run_stream"]
@@ -58,11 +60,11 @@ class Options:
         """What the stream is called in a sentence."""
         return "standard input" if self.source == STANDARD_INPUT else self.source
 
-    def stream(self, state: dict[str, Any] | None = None) -> Any:
-        """The stream, from its beginning or from a state."""
+    def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
+        """Open the stream at its beginning, or where the snapshot was taken."""
         if self.source.startswith(SCHEME):
-            return SyntheticStream(self.source, self.rows, self.seed, state)
-        return FileStream(self.source, self.reading, state)
+            return SyntheticStream(self.source, self.rows, self.seed, snapshot)
+        return FileStream(self.source, self.reading, snapshot)
 
     def fingerprint(self) -> dict[str, Any]:
         """What must be the same for a run to go on."""
@@ -97,7 +99,8 @@ def _run(options: Options, kept: Checkpoints | None) -> None:
     with closing(stream):
         check_label(options, stream)
         learner = make_learner(options, stream) if kept is None or kept.found is None else kept.learner()
-        stream.learner = learner
+        if isinstance(stream, SyntheticStream):
+            stream.learner = learner
         with _spool(options, kept) as spool:
             playing = Playing(stream, learner, spool, watched=options.report is not None)
             if kept is not None:
@@ -166,16 +169,16 @@ def _saved(path: str, playing: Playing) -> str:
     return f"the model is in {path}"
 
 
-def check_label(options: Options, stream: Any) -> None:
+def check_label(options: Options, stream: Stream) -> None:
     """Refuse a stream without labels."""
     if stream.label is None:
         raise ValueError(f"{options.name}: say which column is the label (--label NAME, or --label -1 for the last)")
 
 
-def make_learner(options: Options, stream: Any) -> Any:
+def make_learner(options: Options, stream: Stream) -> Any:
     """The learner at its defaults; its radius is the synthetic stream's, where both have one."""
-    law = getattr(stream, "law", None)
-    usual = {} if law is None or law.radius is None else {"radius": law.radius}
+    radius = stream.law.radius if isinstance(stream, SyntheticStream) else None
+    usual = {} if radius is None else {"radius": radius}
     learner = learner_by_name(options.learner, **usual)
     reason = why_not_saved(learner)
     if reason is not None and (options.save or options.checkpoint):

@@ -2,8 +2,6 @@
 
 import sys
 from collections.abc import Sequence
-from contextlib import closing
-from pathlib import Path
 from typing import Any
 
 from aioli import __version__
@@ -14,7 +12,8 @@ from aioli.snapshots.whole_files import naming
 from aioli.store.models import save_model
 from aioli.store.predictions import write_predictions
 from aioli.streams.files.sources import STANDARD_INPUT
-from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
+from aioli.streams.protocol import Stream
+from aioli.streams.synthetic_stream import SCHEME
 
 __all__ = ["ball_of", "check_both_classes", "find_regret", "finish", "label_names", "summarised", "write_report"]
 
@@ -29,7 +28,7 @@ def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
         write_predictions(options.predictions, playing.spool, names, options.checkpoint)
     if options.save is not None:
         save_model(options.save, playing.learner, playing.taught)
-    find_regret(options, playing)
+    find_regret(playing)
     summary = summarised(playing, names, seconds, pace)
     if options.report is not None:
         write_report(options, playing, names, summary)
@@ -39,29 +38,21 @@ def finish(options: Any, playing: Playing, seconds: float, pace: float) -> None:
         print("\n" + told(summary))
 
 
-def label_names(stream: Any) -> tuple[str, str]:
+def label_names(stream: Stream) -> tuple[str, str]:
     """What the negative and the positive class are called in the data."""
     labels = stream.labels
     return str(labels.negative if labels.negative is not None else "0"), str(labels.positive or "1")
 
 
-def find_regret(options: Any, playing: Playing) -> None:
+def find_regret(playing: Playing) -> None:
     """Enter the regret into the history, by a second pass, where the stream can be read twice and memory holds it."""
     stream = playing.stream
-    if _comes_again(options.source) and not stream.sparse:
+    if stream.rereadable and not stream.sparse:
         from aioli.evaluate.regret import AFFORDABLE, with_regret
 
         width = len(stream.features)
         if playing.rows * width <= AFFORDABLE:
-            again = stream if isinstance(stream, SyntheticStream) else options.stream()
-            with closing(again):
-                batches = again.again() if isinstance(again, SyntheticStream) else iter(again)
-                playing.history = with_regret(playing.history, batches, playing.learner, width)
-
-
-def _comes_again(source: str) -> bool:
-    """A pipe does not, by whatever name."""
-    return source.startswith(SCHEME) or Path(source).is_file() or Path(source).is_dir()
+            playing.history = with_regret(playing.history, stream.read_again(), playing.learner, width)
 
 
 def check_both_classes(source: str, playing: Playing, names: tuple[str, str]) -> None:
@@ -79,7 +70,6 @@ def summarised(playing: Playing, names: tuple[str, str], seconds: float, pace: f
     """The figures of a run, in the order in which they are read."""
     board, learner, last = playing.board, playing.learner, playing.history[-1]
     certificate = learner.certificate() if callable(getattr(learner, "certificate", None)) else None
-    encoder = getattr(playing.stream, "encoder", None)
     return {
         "rows": playing.rows,
         "log_loss": board.log_loss,
@@ -94,7 +84,7 @@ def summarised(playing: Playing, names: tuple[str, str], seconds: float, pace: f
         "certificate_against": None if certificate is None else ball_of(learner, certificate),
         "regret": last.regret,
         "features": len(playing.stream.features),
-        "shared": getattr(encoder, "shared", 0),
+        "shared": playing.stream.shared,
         "positive": names[1],
         "negative": names[0],
         "learner": repr(learner).partition("  #")[0],

@@ -7,6 +7,7 @@ import numpy as np
 
 from aioli.evaluate.history import Number
 from aioli.numerics.compiling import Matrix
+from aioli.streams.protocol import Stream
 
 __all__ = ["Column", "Extremes", "described"]
 
@@ -58,15 +59,11 @@ class Extremes:
         return least, total / count, greatest
 
 
-def described(stream: Any, rows: int, extremes: Extremes | None) -> list[Column]:
+def described(stream: Stream, rows: int, extremes: Extremes | None) -> list[Column]:
     """The columns of the stream, as a report shows them."""
-    encoder: Any = getattr(stream, "encoder", None)
-    shared = 0 if encoder is None else encoder.shared
     if stream.sparse:
-        note = _shared(shared)
+        note = _shared(stream.shared)
         return [Column("features by name", "sparse", categories=len(stream.features), note=note)]
-    missing = getattr(encoder, "missing", {})
-    categories = getattr(encoder, "categories", {})
     places = {name: place for place, name in enumerate(stream.features)}
     columns = []
     for name, kind in stream.kinds.items():
@@ -78,9 +75,9 @@ def described(stream: Any, rows: int, extremes: Extremes | None) -> list[Column]
             Column(
                 name,
                 kind,
-                missing=missing.get(name, 0) / rows,
-                categories=categories.get(name),
-                note=_shared(shared) if kind == "category" else "",
+                missing=stream.missing.get(name, 0) / rows,
+                categories=stream.categories.get(name),
+                note=_shared(stream.shared) if kind == "category" else "",
                 least=least,
                 mean=mean,
                 greatest=greatest,

@@ -14,6 +14,7 @@ from aioli.evaluate.loop import LOOKS, Playing, grow_to
 from aioli.evaluate.sums import Scores
 from aioli.learners.cloning import learn_rows
 from aioli.numerics.compiling import Vector
+from aioli.streams.protocol import Stream
 
 __all__ = ["Clock", "Comparison", "Entrant", "Peer"]
 
@@ -68,7 +69,7 @@ class Comparison(Playing):
     does it all, so that nobody's time is another's.
     """
 
-    def __init__(self, stream: Any, learner: Any, peers: Mapping[str, Peer], watched: bool = False) -> None:
+    def __init__(self, stream: Stream, learner: Any, peers: Mapping[str, Peer], watched: bool = False) -> None:
         super().__init__(stream, learner, watched=watched)
         self.name = type(learner).__name__
         self.clock = Clock()
@@ -84,6 +85,7 @@ class Comparison(Playing):
         with closing(self.stream.tables()) as tables:
             for table in tables:
                 batch = self.stream.encode(table)
+                assert batch.y is not None
                 grow_to(self.learner, batch.X.shape[1], self.stream.features)
                 if self.extremes is not None:
                     self.extremes.update(batch.X)

@@ -17,8 +17,10 @@ from aioli.evaluate.deferred_sigint import DeferredSigint
 from aioli.evaluate.history import Point
 from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Snapshot
 from aioli.store.predictions import Spool
 from aioli.streams.files.table import Where
+from aioli.streams.protocol import Batch, Stream
 
 __all__ = ["READER", "Playing"]
 
@@ -44,7 +46,7 @@ class Playing:
         Whether the extremes of the columns will be looked at.
     """
 
-    def __init__(self, stream: Any, learner: Any, spool: Spool | None = None, watched: bool = False) -> None:
+    def __init__(self, stream: Stream, learner: Any, spool: Spool | None = None, watched: bool = False) -> None:
         self.stream = stream
         self.learner = learner
         self.spool = spool
@@ -53,7 +55,7 @@ class Playing:
         self.extremes = Extremes() if watched else None
         self.rows = self.within = 0
         self.whole, self.torn = True, False
-        self.before: dict[str, Any] = stream.state()
+        self.before: Snapshot = stream.snapshot()
         self.fraction: float | None = None  # of the stream, as far as it is known
         self.known = self.before  # what the stream knew of its columns at the end of the table in hand
         self._patience = DeferredSigint()
@@ -62,25 +64,21 @@ class Playing:
 
     def tables(self) -> Iterator[int]:
         """Play table after table; yields the rows so far."""
-        # The adversary asks the learner before each answer, and cannot be asked ahead.
-        hostile = getattr(self.stream, "hostile", False)
-        with self._patience, nullcontext(self._batches()) if hostile else _Ahead(self._batches()) as ahead:
+        with self._patience, nullcontext(self._batches()) if self.stream.hostile else _Ahead(self._batches()) as ahead:
             for batch, known, fraction in ahead:
                 with self._patience.busy():
                     grow_to(self.learner, batch.X.shape[1], self.stream.features)
                     self.known = known
-                self._play(_from(batch, self.within))
-                with self._patience.busy():
-                    self._end(batch)
-                    self.fraction = fraction
+                self._play(batch)
+                self.fraction = fraction
                 yield self.rows
         if self.rows and (not self.history or self.history[-1].rows < self.rows):
             self._look()
 
     @property
-    def taught(self) -> dict[str, Any]:
+    def taught(self) -> Snapshot:
         """What the stream has learned of its columns, as wide as the learner, also when a table was refused."""
-        return {**self.known, "label": self.stream.label}
+        return replace(self.known, values={**self.known.values, "label": self.stream.label})
 
     def settle(self) -> None:
         """Wait until every row has been counted."""
@@ -91,23 +89,29 @@ class Playing:
         """Stop counting."""
         self._counter.shutdown()
 
-    def _batches(self) -> Iterator[tuple[Any, dict[str, Any], float | None]]:
+    def _batches(self) -> Iterator[tuple[Batch, Snapshot, float | None]]:
         """The rows of each table, the stream's state at its end, from which all can go on, and how far that is."""
         for table in self.stream.tables():
-            yield self.stream.encode(table), self.stream.state(), self.stream.fraction
+            yield self.stream.encode(table), self.stream.snapshot(), self.stream.fraction
 
     def _play(self, batch: Any) -> None:
-        start = 0
-        while start < len(batch.y):
-            due = LOOKS[bisect_right(LOOKS, self.rows)]
-            part = slice(start, min(len(batch.y), start + due - self.rows))
+        """Play the rows of a table that are left; no interrupt comes between its last row and its end."""
+        while True:
             with self._patience.busy():
-                weights = None if batch.weights is None else batch.weights[part]
-                self._play_rows(batch.X[part], batch.y[part], weights, batch.where)
-                if self.rows == due:
-                    self._look()
-                self.whole = True
-            start = part.stop
+                if self.within < len(batch.y):
+                    self._play_part(batch)
+                if self.within == len(batch.y):
+                    self._end(batch)
+                    return
+
+    def _play_part(self, batch: Any) -> None:
+        due = LOOKS[bisect_right(LOOKS, self.rows)]
+        part = slice(self.within, min(len(batch.y), self.within + due - self.rows))
+        weights = None if batch.weights is None else batch.weights[part]
+        self._play_rows(batch.X[part], batch.y[part], weights, batch.where)
+        if self.rows == due:
+            self._look()
+        self.whole = True
 
     def _play_rows(self, X: Any, y: Vector, weights: Vector | None, where: Where | None) -> None:
         self.whole, self.torn = False, True
@@ -151,14 +155,6 @@ class Playing:
                 weights=dict(weights) if isinstance(weights, dict) else None,
             )
         )
-
-
-def _from(batch: Any, row: int) -> Any:
-    """The rows of a batch that are left to play, when a run goes on in the middle of it."""
-    if not row:
-        return batch
-    weights = None if batch.weights is None else batch.weights[row:]
-    return replace(batch, X=batch.X[row:], y=batch.y[row:], weights=weights)
 
 
 def _placed(refusal: str, where: Where | None, first: int) -> str:

@@ -112,6 +112,21 @@ class Snapshot:
             raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not a mapping")
         return dict(value)
 
+    def counts(self, name: str) -> dict[str, int]:
+        """Return a copy of the mapping of this name to whole numbers, none below 0."""
+        return {key: self._count(name, value) for key, value in self.mapping(name).items()}
+
+    def wholes(self, name: str, length: int) -> list[int]:
+        """Return the list of so many whole numbers of this name, none below 0."""
+        values = self.values.get(name)
+        if isinstance(values, (str, Mapping)) or not isinstance(values, Sequence) or len(values) != length:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is {values!r}, not a list of {length} whole numbers")
+        return [self._count(name, value) for value in values]
+
+    def optional_text(self, name: str) -> str | None:
+        """Return the text of this name; None where there is none."""
+        return None if self.values.get(name) is None else self.text(name)
+
     def optional_whole(self, name: str) -> int | None:
         """Return the whole number of this name; None where null stands in its place."""
         return None if self._present(name) is None else self.whole(name)
@@ -125,6 +140,11 @@ class Snapshot:
         value = self.values.get(name)
         if not isinstance(value, kind):
             raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not of type {kind.__name__}")
+        return value
+
+    def _count(self, name: str, value: Plain) -> int:
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} holds {value!r}, not a whole number of at least 0")
         return value
 
     def _text(self, name: str, value: Plain) -> str:

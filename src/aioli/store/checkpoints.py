@@ -12,7 +12,7 @@ from aioli.evaluate.sums import Scores
 from aioli.snapshots.legacy_files import read_any, write_file
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import naming
-from aioli.store.models import revive, taken_down
+from aioli.store.models import as_text, from_text, revive, taken_down
 from aioli.store.predictions import Spool
 
 __all__ = ["Checkpoints"]
@@ -70,10 +70,10 @@ class Checkpoints:
         return 0 if self.found is None else int(self.found[0]["rows"])
 
     @property
-    def stream(self) -> dict[str, Any] | None:
+    def stream(self) -> Snapshot | None:
         """Where the stream goes on; None at its beginning, as when a run was left in the middle of the first table."""
-        state: dict[str, Any] | None = None if self.found is None else self.found[0]["stream"]
-        return None if state is None or state["position"] is None else state
+        snapshot = None if self.found is None else from_text(self.found[0]["stream"])
+        return None if snapshot is None or snapshot.values.get("position") is None else snapshot
 
     def learner(self) -> Any:
         """The learner, as it was."""
@@ -96,7 +96,7 @@ class Checkpoints:
         playing.board = Scores.restore(Snapshot("Scores", {}, scores))
         playing.history = [Point(**point) for point in header["history"]]
         playing.rows, playing.within = header["rows"], header["within"]
-        playing.known = header.get("known") or playing.before
+        playing.known = from_text(header.get("known")) or playing.before
         if playing.extremes is not None:
             playing.extremes.table = tensors[EXTREMES]
 
@@ -112,8 +112,8 @@ class Checkpoints:
             "learner": "a run",
             "run": self.run,
             "taught": taught,
-            "stream": playing.before,
-            "known": None if playing.known is playing.before else playing.known,  # as wide as the learner
+            "stream": as_text(playing.before),
+            "known": None if playing.known is playing.before else as_text(playing.known),  # as wide as the learner
             "within": playing.within,
             "rows": playing.rows,
             "history": [asdict(point) for point in playing.history],

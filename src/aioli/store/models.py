@@ -1,5 +1,6 @@
 """A learner with the columns that it was taught on, in one file: what `--save` writes and `aioli predict` reads."""
 
+import base64
 import contextlib
 import importlib
 import os
@@ -10,7 +11,9 @@ from typing import Any
 
 import aioli
 from aioli.numerics.compiling import Vector
+from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.snapshots.legacy_files import read_any, write_file
+from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import naming
 
 __all__ = ["load_model", "revive", "save_model", "taken_down", "why_not_saved"]
@@ -23,17 +26,27 @@ def why_not_saved(learner: Any) -> str | None:
     return f"{type(learner).__name__} cannot be saved; use AIOLI or Auto, or leave out --save and --checkpoint"
 
 
-def save_model(path: str | os.PathLike[str], learner: Any, stream: dict[str, Any]) -> None:
+def save_model(path: str | os.PathLike[str], learner: Any, stream: Snapshot) -> None:
     """Write the learner and the state of its stream, whole or not at all. `learner.load` reads the file too."""
     with naming(path):
         header, tensors = taken_down(learner, Path(path).absolute().parent)
-        write_file(path, {**header, "stream": stream}, tensors)
+        write_file(path, {**header, "stream": as_text(stream)}, tensors)
 
 
-def load_model(path: str | os.PathLike[str]) -> tuple[Any, dict[str, Any]]:
-    """The learner, and the state of the stream that it was taught on, empty where it was saved without one."""
+def load_model(path: str | os.PathLike[str]) -> tuple[Any, Snapshot | None]:
+    """The learner, and the snapshot of the stream that it was taught on, None where it was saved without one."""
     header, _ = read_any(path)
-    return _class_of(header, path).load(path), dict(header.get("stream") or {})
+    return _class_of(header, path).load(path), from_text(header.get("stream"))
+
+
+def as_text(stream: Snapshot) -> str:
+    """Return the snapshot of a stream as text for a header of the old format."""
+    return base64.b85encode(to_bytes(stream)).decode()
+
+
+def from_text(text: str | None) -> Snapshot | None:
+    """Return the snapshot of a stream that `as_text` wrote."""
+    return None if text is None else from_bytes(base64.b85decode(text))
 
 
 def taken_down(learner: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Vector]]:

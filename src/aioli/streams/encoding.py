@@ -16,10 +16,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Csr, Features, Table, Texts
 
-__all__ = ["Encoder"]
+__all__ = ["Encoder", "column_kinds"]
 
 CAP = 256  # features that categories may have of their own
 BUCKETS = 32  # features that all later categories share
@@ -71,7 +73,7 @@ class Encoder:
         """Whether rows are given as CSR."""
         return TEXT in self.kinds.values()
 
-    def encode(self, table: Table) -> Any:
+    def encode(self, table: Table) -> Features:
         """The rows as numbers. The very matrix that was read, where nothing but numbers has ever come."""
         self._take_up(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
@@ -189,32 +191,47 @@ class Encoder:
             return self._place(feature)
         return self._place(f"{BUCKET} {_hash(feature) % BUCKETS}")
 
-    def state(self) -> dict[str, Any]:
-        """All that it remembers, as plain values that later rows do not change."""
-        return {
-            "kinds": dict(self.kinds),
+    def snapshot(self) -> Snapshot:
+        """Return which feature belongs to what, and the columns' means."""
+        values: dict[str, Plain] = {
+            "columns": list(self.kinds),  # two lists: the order of columns is the order of features to come
+            "kinds": list(self.kinds.values()),
             "cap": self.cap,
             "features": list(self.features),
+            "late": list(self._late),
             "shared": self.shared,
             "categories": dict(self.categories),
             "words": dict(self.words),
             "missing": dict(self.missing),
-            "sums": {name: list(sums) for name, sums in self._sums.items()},
-            "late": list(self._late),
+            "averaged": list(self._sums),
         }
+        # A sum may have overflowed in a table that the learner is about to refuse.
+        sums = np.nan_to_num(np.array(list(self._sums.values()), dtype=np.float64).reshape(-1, 2))
+        return Snapshot("Encoder", values, {"sums": sums})
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Self:
-        """Go on from a state."""
-        encoder = cls(state["kinds"], state["cap"])
-        encoder.features = list(state["features"])
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal encoder from a snapshot."""
+        encoder = cls(column_kinds(snapshot.of("Encoder")), snapshot.whole("cap"))
+        encoder.features = snapshot.texts("features") or []
         encoder._places = {feature: place for place, feature in enumerate(encoder.features)}
-        encoder.shared, encoder.categories = state["shared"], dict(state["categories"])
-        encoder.words = dict(state["words"])
-        encoder.missing = dict(state["missing"])
-        encoder._late = list(state["late"])
-        encoder._sums = {name: list(sums) for name, sums in state["sums"].items()}
+        encoder._late = snapshot.texts("late") or []
+        encoder.shared = snapshot.whole("shared")
+        encoder.categories = snapshot.counts("categories")
+        encoder.words = snapshot.counts("words")
+        encoder.missing = snapshot.counts("missing")
+        averaged = snapshot.texts("averaged") or []
+        sums = snapshot.array("sums", (len(averaged), 2)).tolist()
+        encoder._sums = {name: [total, int(count)] for name, (total, count) in zip(averaged, sums, strict=True)}
         return encoder
+
+
+def column_kinds(snapshot: Snapshot) -> dict[str, str]:
+    """Return what each column is, from the snapshot of an encoder or of a stream of columns."""
+    names, kinds = snapshot.texts("columns") or [], snapshot.texts("kinds") or []
+    if len(names) != len(kinds):
+        raise SnapshotRefused(f"in a {snapshot.kind}, {len(names)} columns have {len(kinds)} kinds")
+    return dict(zip(names, kinds, strict=True))
 
 
 def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Matrix:
@@ -226,7 +243,7 @@ def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: li
     return X
 
 
-def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Any:
+def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Csr:
     from scipy import sparse  # loaded where it is needed: a process starts sooner without it
 
     every = np.arange(shape[0])

@@ -1,18 +1,34 @@
 """A file as a stream of rows and labels, ready for any learner; it can be left and taken up again at any table."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Self
 
-from aioli.numerics.compiling import Vector
-from aioli.streams.encoding import Encoder
+import numpy as np
+
+from aioli.errors import FileRefused
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.streams.encoding import Encoder, column_kinds
 from aioli.streams.files.opening import open_reader
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, SparseTable, Table
+from aioli.streams.files.table import (
+    CATEGORY,
+    DATE,
+    NUMBER,
+    SKIPPED,
+    TEXT,
+    Features,
+    Position,
+    SparseTable,
+    Table,
+    Tables,
+)
 from aioli.streams.labels import Labels
+from aioli.streams.protocol import Batch
 from aioli.streams.scaling import Scaler
 from aioli.streams.sparse_encoding import SparseEncoder
 
-__all__ = ["Batch", "FileStream", "Reading"]
+__all__ = ["FileStream", "Reading", "for_another_file"]
 
 
 @dataclass(frozen=True)
@@ -55,21 +71,11 @@ class Reading:
     labelled: bool = True
 
 
-@dataclass(frozen=True)
-class Batch:
-    """Rows, of as many features as have come so far, and their labels, 0.0 or 1.0, where there are any."""
-
-    X: Any
-    y: Vector | None
-    weights: Vector | None
-    where: Any
-
-
 class FileStream:
     """Rows of numbers from a file of any kind, which is closed behind its last row, or by `close`.
 
-    With the `state` of an earlier stream it goes on where that one was left; with that state's position set to None,
-    it reads another file with what was learned about columns: those that it has not learned of are skipped.
+    With the `snapshot` of an earlier stream it goes on where that one was left; with `for_another_file(snapshot)` it
+    reads another file with what was learned about columns: columns that were not there before are skipped.
 
     Examples
     --------
@@ -88,63 +94,95 @@ class FileStream:
     >>> folder.cleanup()
     """
 
-    def __init__(self, name: str, reading: Reading, state: dict[str, Any] | None = None) -> None:
+    hostile = False
+
+    def __init__(self, name: str, reading: Reading, snapshot: Snapshot | None = None) -> None:
         self.name = name
         self.reading = reading
         self._reader = open_reader(name, reading.format, reading.delimiter, reading.header)
         self.sparse = self._reader.sparse
-        self._position = None if state is None else state["position"]
+        self._position = None if snapshot is None else _position_in(snapshot)
+        self._moving = snapshot is None or self._position is not None
         self.label: str | None = None
         self.kinds: dict[str, str] = {}
-        self.encoder: Any
+        self.encoder: Encoder | SparseEncoder
         try:
+            if snapshot is not None:
+                self._check_kind(snapshot)
             if self.sparse:
                 self.label = "label" if reading.labelled else None
-                self.encoder = SparseEncoder(reading.cap) if state is None else SparseEncoder.restored(state["encoder"])
+                self.encoder = (
+                    SparseEncoder(reading.cap) if snapshot is None else SparseEncoder.restore(snapshot.part("encoder"))
+                )
             else:
-                self._take_columns(state)
-            self.labels = Labels(reading.positive) if state is None else Labels.restored(state["labels"])
-            self._take_scale(state)
+                self._take_columns(snapshot)
+            self.labels = Labels(reading.positive) if snapshot is None else Labels.restore(snapshot.part("labels"))
+            self._scaler = self._make_scaler(snapshot)
         except BaseException:
             self.close()
             raise
 
-    def _take_scale(self, state: dict[str, Any] | None) -> None:
-        """Another file, which is to be seen as the one before was, does not move the scale."""
-        self._scaler: Scaler | None = None
-        self._moving = state is None or state["position"] is not None
-        if state is not None and state.get("scaler") is not None:
-            self._scaler = Scaler.restored(state["scaler"])
-        elif state is None and self.reading.scale:
-            if self.sparse:
-                raise ValueError(f"{self.name}: sparse rows are not scaled, which would fill them; use Auto or Wide")
-            self._scaler = Scaler()
+    def _check_kind(self, snapshot: Snapshot) -> None:
+        dense = snapshot.part("encoder").kind == "Encoder"
+        if dense == self.sparse:
+            kind = "columns" if dense else "sparse features"
+            raise FileRefused(
+                f"{self.name}: is not of {kind}, as the rows were from which the model was taught", path=self.name
+            )
 
-    def _take_columns(self, state: dict[str, Any] | None) -> None:
+    def _make_scaler(self, snapshot: Snapshot | None) -> Scaler | None:
+        """Return the scaler of the snapshot, or a new one where the reading asks for it."""
+        if snapshot is not None:
+            return Scaler.restore(snapshot.part("scaler")) if "scaler" in snapshot.parts else None
+        if self.reading.scale and self.sparse:
+            raise ValueError(f"{self.name}: sparse rows are not scaled, which would fill them; use Auto or Wide")
+        return Scaler() if self.reading.scale else None
+
+    def _take_columns(self, snapshot: Snapshot | None) -> None:
         """Settle what every column is, and what becomes of it."""
         found = dict(self._reader.columns)
         wanted = self.reading.label
         self.label = None if wanted is None else self._find(wanted, list(found))
-        self.kinds = self._decided(found) if state is None else self._known(found, state)
+        self.kinds = self._decided(found) if snapshot is None else self._known(found, snapshot)
         seen = {column: kind for column, kind in self.kinds.items() if column != self.label}
         if all(kind == SKIPPED for kind in seen.values()):
             raise ValueError(f"{self.name}: has no column but the label; there is nothing to learn from")
-        self.encoder = Encoder(seen, self.reading.cap) if state is None else Encoder.restored(state["encoder"])
-        self.encoder.moving = state is None or state["position"] is not None
-        self.sparse = self.encoder.sparse
+        encoder = Encoder(seen, self.reading.cap) if snapshot is None else Encoder.restore(snapshot.part("encoder"))
+        encoder.moving = self._moving
+        self.encoder = encoder
+        self.sparse = encoder.sparse
 
     @property
     def features(self) -> list[str]:
         """The names of the features so far."""
-        features: list[str] = self.encoder.features
-        return features
+        return self.encoder.features
+
+    @property
+    def missing(self) -> dict[str, int]:
+        """How many values were missing, by column."""
+        return self.encoder.missing
+
+    @property
+    def categories(self) -> dict[str, int]:
+        """How many categories have a feature of their own, by column."""
+        return self.encoder.categories
+
+    @property
+    def shared(self) -> int:
+        """How many values had to share a hashed feature with others."""
+        return self.encoder.shared
+
+    @property
+    def rereadable(self) -> bool:
+        """Whether the file can be opened a second time; a pipe cannot, by whatever name."""
+        return Path(self.name).is_file() or Path(self.name).is_dir()
 
     @property
     def fraction(self) -> float | None:
         """How much of the file has been read, where its size is known."""
         return self._reader.fraction
 
-    def tables(self) -> Iterator[Any]:
+    def tables(self) -> Tables:
         """What is read, before it is encoded: this may be done ahead, in another thread."""
         return self._reader.tables(self.kinds, self.label, self._position)
 
@@ -153,19 +191,31 @@ class FileStream:
         y = None
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
-        X = self.encoder.encode(table)
-        if self._scaler is not None:
+        X = self._features_of(table)
+        if self._scaler is not None and isinstance(X, np.ndarray):
             X = self._scaler.scale(X, keep=self._moving)
-        if isinstance(table, Table):
-            self.kinds.update(table.new)
         self._position = table.after
-        return Batch(X, y, getattr(table, "weights", None), table.where)
+        return Batch(X, y, table.weights, table.where)
+
+    def _features_of(self, table: Table | SparseTable) -> Features:
+        if isinstance(table, Table) and isinstance(self.encoder, Encoder):
+            X = self.encoder.encode(table)
+            self.kinds.update(table.new)
+            return X
+        if isinstance(table, SparseTable) and isinstance(self.encoder, SparseEncoder):
+            return self.encoder.encode(table)
+        raise TypeError(f"{self.name}: a {type(table).__name__} came for {type(self.encoder).__name__}")
 
     def __iter__(self) -> Iterator[Batch]:
         return map(self.encode, self.tables())
 
+    def read_again(self) -> Iterator[Batch]:
+        """Yield all rows from the first, read from the file anew."""
+        with FileStream(self.name, self.reading) as again:
+            yield from again
+
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file."""
         self._reader.close()
 
     def __enter__(self) -> Self:
@@ -174,16 +224,18 @@ class FileStream:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def state(self) -> dict[str, Any]:
-        """All that is needed to go on behind the last table that was encoded, as plain values."""
-        return {
+    def snapshot(self) -> Snapshot:
+        """Return all that is needed to go on behind the last table that was encoded."""
+        values: dict[str, Plain] = {
             "position": self._position,
-            "kinds": dict(self.kinds),
+            "columns": list(self.kinds),
+            "kinds": list(self.kinds.values()),
             "label": self.label,
-            "encoder": self.encoder.state(),
-            "labels": self.labels.state(),
-            "scaler": None if self._scaler is None else self._scaler.state(),
         }
+        parts = {"encoder": self.encoder.snapshot(), "labels": self.labels.snapshot()}
+        if self._scaler is not None:
+            parts["scaler"] = self._scaler.snapshot()
+        return Snapshot("FileStream", values, parts=parts)
 
     def _find(self, wanted: str, columns: list[str]) -> str:
         if wanted in columns:
@@ -197,13 +249,13 @@ class FileStream:
         near = ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
         raise ValueError(f"{self.name}: there is no column {wanted!r}; its columns are {near}")
 
-    def _known(self, found: dict[str, str], state: dict[str, Any]) -> dict[str, str]:
+    def _known(self, found: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
         """The kinds of columns as they were, the label of then left out if it is not the label now."""
-        kinds: dict[str, str] = state["kinds"]
-        gone = [name for name in kinds if name not in found and name != state["label"] and kinds[name] != SKIPPED]
+        kinds, label = column_kinds(snapshot), snapshot.optional_text("label")
+        gone = [name for name in kinds if name not in found and name != label and kinds[name] != SKIPPED]
         if gone and not self._reader.grows:
             raise ValueError(f"{self.name}: there is no column {gone[0]!r}, but the model has learned from it; add it")
-        old = {name: kind for name, kind in kinds.items() if name == self.label or name != state["label"]}
+        old = {name: kind for name, kind in kinds.items() if name == self.label or name != label}
         if self.label is not None and self.label not in old:
             old[self.label] = found[self.label] if found[self.label] == NUMBER else CATEGORY
         others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
@@ -225,3 +277,12 @@ class FileStream:
         if self.label is not None and kinds[self.label] != NUMBER:
             kinds[self.label] = CATEGORY
         return kinds
+
+
+def for_another_file(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without the position: what was learned about columns, to read another file with."""
+    return replace(snapshot, values={**snapshot.values, "position": None})
+
+
+def _position_in(snapshot: Snapshot) -> Position | None:
+    return None if snapshot.of("FileStream").values.get("position") is None else snapshot.mapping("position")

@@ -2,11 +2,12 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from aioli.numerics.compiling import Vector, compiled
+from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.recognise import as_number
 from aioli.streams.files.table import Texts, Where
 
@@ -103,20 +104,19 @@ class Labels:
             )
         return (names[0], None) if said < 0 else (None, names[0])
 
-    def state(self) -> dict[str, Any]:
-        """What is known, to be kept."""
-        return {
-            "positive": self.positive,
-            "negative": self.negative,
-            "counts": list(self.counts),
-            "asked": self._asked,
-        }
+    def snapshot(self) -> Snapshot:
+        """Return what is known of the two classes."""
+        values = {"positive": self.positive, "negative": self.negative, "asked": self._asked}
+        return Snapshot("Labels", {**values, "counts": list(self.counts)})
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Self:
-        """Go on from a state."""
-        labels = cls(state["positive"])
-        labels.negative, labels.counts, labels._asked = state["negative"], list(state["counts"]), state["asked"]
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make equal labels from a snapshot."""
+        snapshot.of("Labels")
+        labels = cls(snapshot.optional_text("positive"))
+        labels.negative = snapshot.optional_text("negative")
+        labels._asked = snapshot.flag("asked")
+        labels.counts = snapshot.wholes("counts", 2)
         return labels
 
 

@@ -5,11 +5,12 @@ included, and d columns: so a row's length is about 1 whatever its units were. A
 """
 
 import math
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, compiled
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Scaler"]
 
@@ -38,16 +39,16 @@ class Scaler:
             self.rows, self.columns = rows, columns
         return scaled
 
-    def state(self) -> dict[str, Any]:
-        """What it remembers, as plain values."""
-        return {"rows": self.rows, "columns": self.columns.tolist()}
+    def snapshot(self) -> Snapshot:
+        """Return the moments of every column."""
+        return Snapshot("Scaler", {"rows": self.rows}, {"columns": self.columns.copy()})
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Self:
-        """Go on from a state."""
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal scaler from a snapshot."""
         scaler = cls()
-        scaler.rows = float(state["rows"])
-        scaler.columns = np.array(state["columns"], dtype=np.float64).reshape(3, -1)
+        scaler.rows = snapshot.of("Scaler").number("rows")
+        scaler.columns = snapshot.array("columns", (3, None)).copy()
         return scaler
 
 

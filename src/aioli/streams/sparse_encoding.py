@@ -6,12 +6,13 @@ a cap share columns by their hash, so that memory stays bounded whatever comes.
 
 import zlib
 from itertools import islice
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.streams.files.table import SparseTable
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.table import Csr, SparseTable
 
 __all__ = ["SparseEncoder"]
 
@@ -35,12 +36,14 @@ class SparseEncoder:
             raise ValueError(f"the cap on columns is {cap}; it must be at least 0")
         self.cap = WIDE_CAP if cap is None else cap
         self.shared = 0  # entries of rows that had to share a column
+        self.missing: dict[str, int] = {}  # nothing is: what a row does not name is 0
+        self.categories: dict[str, int] = {}
         self._names: dict[str, int] = {}
         self._width = 0
         self._first = 0
         self.features: list[str] = []  # those of shared columns last
 
-    def encode(self, table: SparseTable) -> Any:
+    def encode(self, table: SparseTable) -> Csr:
         """The rows as a CSR array of as many columns as have been needed so far."""
         from scipy import sparse  # loaded where it is needed: a process starts sooner without it
 
@@ -82,21 +85,17 @@ class SparseEncoder:
             self.features += names
         self.features += [f"rare features, bucket {k}" for k in range(len(self.features) - own, self._width - own)]
 
-    def state(self) -> dict[str, Any]:
-        """All that it remembers, as plain values."""
-        return {
-            "cap": self.cap,
-            "names": list(self._names),
-            "width": self._width,
-            "first": self._first,
-            "shared": self.shared,
-        }
+    def snapshot(self) -> Snapshot:
+        """Return which feature has which column."""
+        counts = {"cap": self.cap, "width": self._width, "first": self._first, "shared": self.shared}
+        return Snapshot("SparseEncoder", {**counts, "names": list(self._names)})
 
     @classmethod
-    def restored(cls, state: dict[str, Any]) -> Self:
-        """Go on from a state."""
-        encoder = cls(state["cap"])
-        encoder._names = {name: column for column, name in enumerate(state["names"])}
-        encoder._width, encoder._first, encoder.shared = state["width"], state["first"], state["shared"]
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal encoder from a snapshot."""
+        encoder = cls(snapshot.of("SparseEncoder").whole("cap"))
+        encoder._names = {name: column for column, name in enumerate(snapshot.texts("names") or ())}
+        encoder._width, encoder._first = snapshot.whole("width"), snapshot.whole("first")
+        encoder.shared = snapshot.whole("shared")
         encoder._name_columns()
         return encoder

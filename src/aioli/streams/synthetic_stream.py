@@ -2,13 +2,17 @@
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 
-from aioli.streams.filestream import Batch
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.table import NUMBER, SparseTable, Table, Tables, Where
 from aioli.streams.labels import Labels
 from aioli.streams.laws import Stream
+from aioli.streams.protocol import Batch
 from aioli.streams.synthetic import STREAMS, named
 
 __all__ = ["SCHEME", "SyntheticStream"]
@@ -17,71 +21,108 @@ SCHEME = "synthetic:"
 ADVERSARY = "adversary"
 
 
+class Predicts(Protocol):
+    """Whoever gives the probability of label 1."""
+
+    def predict(self, x: Vector, /) -> float:
+        """Return the probability that the row's label is 1."""
+        ...
+
+
 class SyntheticStream:
-    """So many rows of a law; of the adversary, each label is the one to which the learner gave less."""
+    """So many rows of a law; the adversary's labels are those to which the learner gave less.
+
+    Attributes
+    ----------
+    learner
+        Whom the adversary asks before each label; it must have learned all rows before.
+    """
 
     sparse = False
+    rereadable = True
     label = "label"
+    shared = 0
 
-    def __init__(self, source: str, rows: int, seed: int, state: dict[str, Any] | None = None) -> None:
+    def __init__(self, source: str, rows: int, seed: int, snapshot: Snapshot | None = None) -> None:
+        if rows < 1:
+            raise ValueError(f"{rows} rows were asked for; ask for at least one")
         self.name = source
         self.law = _law(source)
         self.rows = rows
         self.seed = seed
-        self.learner: Any = None  # the adversary's victim
-        self.features = [f"x{i + 1}" for i in range(self.law.width)]
-        self.kinds = dict.fromkeys(self.features, "number")
-        self.labels = Labels("1") if state is None else Labels.restored(state["labels"])
-        self._played = 0 if state is None else int(state["position"])
+        self.learner: Predicts | None = None
         self.hostile = source == SCHEME + ADVERSARY
-        self._answers: list[float] = [] if state is None else list(state["answers"])
-        if rows < 1:
-            raise ValueError(f"{rows} rows were asked for; ask for at least one")
+        self.features = [f"x{i + 1}" for i in range(self.law.width)]
+        self.kinds = dict.fromkeys(self.features, NUMBER)
+        self.missing: dict[str, int] = {}
+        self.categories: dict[str, int] = {}
+        self.labels = Labels("1")
+        self._played = 0
+        self._answers: Vector = np.empty(rows if self.hostile else 0)  # the adversary's labels, in the order of rows
+        if snapshot is not None:
+            self._go_on(snapshot.of("SyntheticStream"))
+
+    def _go_on(self, snapshot: Snapshot) -> None:
+        self.labels = Labels.restore(snapshot.part("labels"))
+        self._played = snapshot.whole("position")
+        if self._played > self.rows:
+            raise SnapshotRefused(f"{self.name}: {self._played} rows have come of {self.rows}")
+        if self.hostile:
+            self._answers[: self._played] = snapshot.array("answers", (self._played,))
 
     @property
     def fraction(self) -> float:
-        """How much of it has been played."""
+        """How much of the stream has been encoded, from 0 to 1."""
         return self._played / self.rows
 
-    def tables(self) -> Iterator[Any]:
-        """Blocks of rows and labels, from where it was left."""
-        skipped = self._played
+    def tables(self) -> Tables:
+        """Yield the blocks that are left of rows and labels; of the adversary, single rows without a label."""
+        begin, first = self._played, 0
         for X, y in self.law.blocks(self.rows, self.seed):
-            if skipped >= len(y):
-                skipped -= len(y)
-                continue
-            X, y, skipped = X[skipped:], y[skipped:], 0
-            if self.hostile:
-                yield from ((X[t : t + 1], None) for t in range(len(y)))
-            else:
-                yield X, y
+            for t in range(max(begin - first, 0), len(y), 1 if self.hostile else len(y)):
+                stop = t + 1 if self.hostile else len(y)
+                yield Table(
+                    self.features,
+                    X[t:stop],
+                    texts={},
+                    labels=None if self.hostile else y[t:stop],
+                    where=self._where(first + t),
+                    after={"row": first + stop},
+                )
+            first += len(y)
 
-    def again(self) -> Iterator[Batch]:
-        """All rows from the first, with the labels that came."""
-        begin = 0
-        for X, y in self.law.blocks(self.rows, self.seed):
-            labels = np.array(self._answers[begin : begin + len(y)]) if self.hostile else y
-            yield Batch(X, labels, None, None)
-            begin += len(y)
-
-    def encode(self, table: Any) -> Batch:
-        """The rows as they are. The adversary asks the learner, which has learned all rows before."""
-        X, y = table
-        if y is None:
-            if self._played == len(self._answers):  # or the learner has learned this row since it was asked
-                self._answers.append(float(self.learner.predict(X[0]) < 0.5))
-            y = np.array([self._answers[self._played]])
+    def encode(self, table: Table | SparseTable) -> Batch:
+        """Return the rows as they are. The adversary asks the learner, which must have learned all rows before."""
+        assert isinstance(table, Table)
+        y = self._answer(table.numbers[0]) if table.labels is None else table.labels
+        y = self.labels.encode(y, table.where)
+        if self.hostile:
+            self._answers[self._played] = y[0]
         self._played += len(y)
-        return Batch(
-            X, self.labels.encode(y, lambda t: f"{self.name}, row {self._played - len(y) + t + 1}"), None, None
-        )
+        return Batch(table.numbers, y, None, table.where)
+
+    def _answer(self, x: Vector) -> Vector:
+        assert self.learner is not None, "the adversary needs the learner that it plays against"
+        return np.array([float(self.learner.predict(x) < 0.5)])
+
+    def read_again(self) -> Iterator[Batch]:
+        """Yield all rows from the first, with the labels that came."""
+        first = 0
+        for X, y in self.law.blocks(self.rows, self.seed):
+            labels = self._answers[first : first + len(y)] if self.hostile else y
+            yield Batch(X, labels, None, self._where(first))
+            first += len(y)
+
+    def _where(self, first: int) -> Where:
+        return lambda t: f"{self.name}, row {first + t + 1}"
+
+    def snapshot(self) -> Snapshot:
+        """Return all that is needed to go on behind the last table that was encoded. O(1): answers are shared."""
+        arrays = {"answers": self._answers[: self._played]} if self.hostile else {}
+        return Snapshot("SyntheticStream", {"position": self._played}, arrays, {"labels": self.labels.snapshot()})
 
     def close(self) -> None:
-        """There is no file to let go."""
-
-    def state(self) -> dict[str, Any]:
-        """All that is needed to go on. There may be more answers by the time that it is kept."""
-        return {"position": self._played, "labels": self.labels.state(), "answers": self._answers}
+        """Do nothing: there is no file to close."""
 
 
 def _law(source: str) -> Stream:

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from aioli.snapshots.codec import to_bytes
 from aioli.streams.files import delimited, window
 from aioli.streams.filestream import FileStream, Reading
 
@@ -101,7 +102,7 @@ def check(folder: Path, ending: str, data: bytes, label: str | None, block: int)
             with FileStream(str(path), Reading(label=label)) as stream:
                 for batch in stream:
                     assert batch.X.shape == (batch.X.shape[0], len(stream.features))
-                    json.dumps(stream.state())
+                    to_bytes(stream.snapshot())
         except (ValueError, OSError, ImportError) as error:
             said = str(error)
             assert said.startswith(str(path)), said

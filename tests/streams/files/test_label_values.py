@@ -1,10 +1,9 @@
-import json
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams.files.table import Texts
 from aioli.streams.labels import Labels
 
@@ -67,10 +66,10 @@ def test_a_label_that_would_turn_the_first_around_is_refused_and_may_be_asked_fo
     if isinstance(first, str):  # yes is positive whatever the other is
         assert encoded(labels, second) == [0.0]
         return
-    before = labels.state()
+    before = labels.snapshot()
     with pytest.raises(ValueError, match=r"line 2: the label is '.*', after '.*' alone had come and was taken for"):
         encoded(labels, second)
-    assert labels.state() == before
+    assert labels.snapshot() == before
     asked = Labels(f"{second:g}" if isinstance(second, float) else second)
     assert encoded(asked, first) + encoded(asked, second) == [0.0, 1.0]
 
@@ -100,10 +99,10 @@ def test_a_third_label_is_refused_with_its_place_and_changes_nothing(values: tup
         encoded(Labels(), *values)
     labels = Labels()
     encoded(labels, *values[:2])
-    before = labels.state()
+    before = labels.snapshot()
     with pytest.raises(ValueError, match=r"a\.csv, line 3: the label is"):
         encoded(labels, values[0], values[2])
-    assert labels.state() == before
+    assert labels.snapshot() == before
 
 
 def test_a_third_label_names_the_one_that_was_asked_for() -> None:
@@ -121,7 +120,7 @@ def test_a_missing_label_is_refused_with_its_place(values: tuple[float | str | N
 def test_labels_go_on_from_their_state(values: list[str], cut: int) -> None:
     labels, whole = Labels(), Labels()
     first = encoded(labels, *values[:cut])
-    rest = encoded(Labels.restored(json.loads(json.dumps(labels.state()))), *values[cut:])
+    rest = encoded(Labels.restore(from_bytes(to_bytes(labels.snapshot()))), *values[cut:])
     assert first + rest == encoded(whole, *values)
 
 
@@ -129,5 +128,6 @@ def test_labels_go_on_from_their_state(values: list[str], cut: int) -> None:
 def test_all_of_the_state_comes_back(asked: str | None) -> None:
     labels = Labels(asked)
     encoded(labels, 1.0, 2.0, 2.0)
-    again = Labels.restored(json.loads(json.dumps(labels.state())))
-    assert again.state() == labels.state() == {"positive": "2", "negative": "1", "counts": [1, 2], "asked": bool(asked)}
+    again = Labels.restore(from_bytes(to_bytes(labels.snapshot())))
+    expected = {"positive": "2", "negative": "1", "counts": [1, 2], "asked": bool(asked)}
+    assert again.snapshot().values == labels.snapshot().values == expected

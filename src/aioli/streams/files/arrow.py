@@ -12,7 +12,7 @@ import numpy as np
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.recognise import as_number, days_since_1970, is_missing
 from aioli.streams.files.sources import STANDARD_INPUT
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, Position, Table, Texts
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, Position, Table, Tables, Texts
 
 __all__ = ["ArrowFile"]
 
@@ -65,7 +65,7 @@ class ArrowFile:
         if self._file is not None and self._file is not sys.stdin.buffer:
             self._file.close()
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Table]:
+    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
         """The rows, in tables of at most `ROWS`."""
         wanted = [name for name, kind in kinds.items() if kind != SKIPPED]
         begin, passed = (0, 0) if position is None else (position["piece"], position["batch"])

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -11,7 +10,7 @@ from aioli.streams.files import cells
 from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, kind_of
 from aioli.streams.files.regular import ends_of_cells, read_regular_rows, room_for_ends
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Texts
+from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Tables, Texts
 from aioli.streams.files.window import Places, Window
 
 __all__ = ["Delimited"]
@@ -74,7 +73,7 @@ class Delimited:
         """Let the file go."""
         self.source.close()
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Table]:
+    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
         """The rows, in tables of a few megabytes."""
         rows = max(1, min(ROWS, CELLS // len(self._names)))
         with self.source:

@@ -9,7 +9,7 @@ import numpy as np
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.recognise import as_number, days_since_1970, is_missing, parse_date
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Position, Table, Texts, Where
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Position, Table, Tables, Texts, Where
 from aioli.streams.files.window import Lines, Window
 
 __all__ = ["JSONLines"]
@@ -55,7 +55,7 @@ class JSONLines:
         """Let the file go."""
         self.source.close()
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Table]:
+    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
         """The rows, in tables of about a megabyte of text."""
         kinds = dict(kinds)
         with self.source:

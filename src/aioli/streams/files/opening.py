@@ -1,16 +1,15 @@
 """A file by its name: which reader it needs, and folders of files as one."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from aioli.streams.files.arrow import ArrowFile
 from aioli.streams.files.delimited import Delimited
 from aioli.streams.files.jsonlines import JSONLines
 from aioli.streams.files.sources import STANDARD_INPUT, Source
 from aioli.streams.files.svmlight import SVMLight
-from aioli.streams.files.table import Position, Reader
+from aioli.streams.files.table import Position, Reader, Tables
 from aioli.streams.files.vowpal import VowpalText
 
 __all__ = ["FORMATS", "Folder", "open_reader"]
@@ -83,7 +82,7 @@ class Folder:
         self._first.close()
         self._now.close()
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Any]:
+    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
         """The tables of file after file."""
         kinds = dict(kinds)
         begin = 0 if position is None else int(position["file"])

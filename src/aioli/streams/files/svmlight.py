@@ -1,7 +1,6 @@
 """SVMlight's format (also LIBSVM's): a label and `index:value` for all that is not 0, a row a line."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
@@ -9,7 +8,7 @@ from aioli.numerics.compiling import Vector, compiled
 from aioli.streams.files.cells import NEWLINE, ONE, RETURN, Bytes, Integers, Word, read_number
 from aioli.streams.files.recognise import as_number
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import Position, SparseTable
+from aioli.streams.files.table import Position, SparseTable, Tables
 from aioli.streams.files.window import Places, Window
 
 __all__ = ["SVMLight"]
@@ -50,7 +49,7 @@ class SVMLight:
         """Let the file go."""
         self.source.close()
 
-    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Iterator[SparseTable]:
+    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Tables:
         """The rows, in tables of about a megabyte of text."""
         with self.source:
             if position is not None:

@@ -1,14 +1,17 @@
 """What every reader of files gives: rows of named columns, or rows of named features, a piece at a time."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 __all__ = [
     "CATEGORY",
@@ -16,18 +19,23 @@ __all__ = [
     "NUMBER",
     "SKIPPED",
     "TEXT",
+    "Csr",
+    "Features",
     "Position",
     "Reader",
     "SparseTable",
     "Table",
+    "Tables",
     "Texts",
     "Where",
 ]
 
 NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "skipped"  # what a column may be
 
+Csr: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
+Features: TypeAlias = "Matrix | Csr"  # rows of features
 Texts = list[str | None]  # None is missing
-Position = dict[str, Any]  # where a reader goes on: plain numbers and strings
+Position = Mapping[str, Any]  # where a reader goes on: plain numbers and strings
 Where = Callable[[int], str]  # where a row is to be found, such as "clicks.csv, line 12"
 
 
@@ -51,6 +59,8 @@ class Table:
         The columns of dates, by name: in days since 1970, NaN where one is missing.
     new
         Columns that no table before had, and what each is.
+    weights
+        How much each row counts; None where every row counts 1.
     """
 
     names: list[str]
@@ -62,6 +72,7 @@ class Table:
     complete: bool = False
     days: dict[str, Vector] = field(default_factory=dict)
     new: dict[str, str] = field(default_factory=dict)
+    weights: Vector | None = None
 
     @cached_property
     def sums(self) -> Vector:
@@ -109,6 +120,9 @@ class SparseTable:
         return len(self.starts) - 1
 
 
+Tables: TypeAlias = Generator[Table | SparseTable, None, None]
+
+
 class Reader(Protocol):
     """A file that can be read piece by piece, once, from any position that a table has told."""
 
@@ -120,7 +134,7 @@ class Reader(Protocol):
         """The columns, and what each seems to be, the label among them; none if it is sparse."""
         ...
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Iterator[Any]:
+    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
         """The rows, with each column read as what `kinds` says it is. The file is closed behind the last."""
         ...
 

@@ -1,13 +1,12 @@
 """Vowpal Wabbit's text: `label importance 'tag |namespace:weight feature:value …`, a row a line."""
 
 import math
-from collections.abc import Iterator
 
 import numpy as np
 
 from aioli.streams.files.recognise import as_number
 from aioli.streams.files.sources import Source
-from aioli.streams.files.table import Position, SparseTable
+from aioli.streams.files.table import Position, SparseTable, Tables
 from aioli.streams.files.window import Lines, Window
 
 __all__ = ["VowpalText"]
@@ -45,7 +44,7 @@ class VowpalText:
         """Let the file go."""
         self.source.close()
 
-    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Iterator[SparseTable]:
+    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Tables:
         """The rows, in tables of about a megabyte of text."""
         window = self._window
         with self.source:
