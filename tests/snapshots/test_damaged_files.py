@@ -133,24 +133,26 @@ def test_a_path_at_which_there_is_no_file(path: str, tmp_path: Path) -> None:
         AIOLI.load(tmp_path / path)
 
 
-def craft(path: Path, text: str | None = None, tensors: dict[str, Any] | None = None, **changes: object) -> None:
-    """Write a file whose checksum is right and whose contents are not."""
-    learner = learned()
-    state = learner._state
-    assert state is not None
-    header = {
-        "format": files.FORMAT,
-        "version": "0",
-        "learner": "AIOLI",
-        "parameters": learner._parameters(),
-        "features": 3,
-        "names": ["a", "ß", "c"],
-        "factored": False,
-    }
-    kept = {name: value for name, value in (header | changes).items() if value is not ...}
-    arrays = {"P": state.P.copy(), "w": state.w.copy(), "tally": state.tally.copy()} | (tensors or {})
-    text = json.dumps(kept) if text is None else text
-    save_file(arrays, path, metadata={"aioli": text, "sha256": files._digest(text, arrays)})
+def craft(
+    path: Path,
+    text: str | None = None,
+    tensors: dict[str, Any] | None = None,
+    head: dict[str, Any] | None = None,
+    **changes: object,
+) -> None:
+    """Write a file whose checksum is right and whose contents are not; `...` leaves an entry out."""
+    snapshot = learned().snapshot()
+    tree = files._described(snapshot)
+    own = {"kind": tree["kind"]} | tree["values"]
+    kept = {name: value for name, value in (own | changes).items() if value is not ...}
+    factored = kept.pop("factored", False)
+    tree["parts"]["state"]["values"] = {} if changes.get("factored") is ... else {"factored": factored}
+    tree |= {"kind": kept.pop("kind", None), "values": kept}
+    arrays = dict(files._arrays(snapshot)) | {f"state/{name}": array for name, array in (tensors or {}).items()}
+    digest = files._digest(json.dumps(tree, sort_keys=True, separators=(",", ":")), arrays)
+    top = {"format": files.FORMAT, "version": "0", "sha256": digest, "snapshot": tree} | (head or {})
+    top = {name: value for name, value in top.items() if value is not ...}
+    save_file(arrays, path, metadata={"aioli": json.dumps(top) if text is None else text})
 
 
 def test_the_crafted_file_is_right_where_nothing_is_changed(tmp_path: Path) -> None:
@@ -159,40 +161,56 @@ def test_the_crafted_file_is_right_where_nothing_is_changed(tmp_path: Path) -> N
 
 
 def test_a_newer_format_says_to_upgrade(tmp_path: Path) -> None:
-    craft(tmp_path / "newer", format=files.FORMAT + 1, version="9.9")
+    craft(tmp_path / "newer", head={"format": files.FORMAT + 1, "version": "9.9"})
     check_refused(tmp_path / "newer", f"format {files.FORMAT + 1}", "9.9", "upgrade")
 
 
 @pytest.mark.parametrize("name", ["Auto", "aioli", "", None, ...])
 def test_a_learner_of_another_type(name: object, tmp_path: Path) -> None:
-    craft(tmp_path / "other", learner=name)
+    craft(tmp_path / "other", kind=name)
     check_refused(tmp_path / "other", "'AIOLI'")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("format", ...),
+        ("format", None),
+        ("format", "one"),
+        ("format", float("nan")),
+        ("format", float("inf")),
+        ("sha256", ...),
+        ("sha256", "0" * 64),
+        ("snapshot", ...),
+        ("snapshot", None),
+        ("snapshot", []),
+        ("snapshot", {"kind": "AIOLI"}),
+    ],
+    ids=lambda part: repr(part)[:20],
+)
+def test_a_head_that_is_not_right(name: str, value: Any, tmp_path: Path) -> None:
+    craft(tmp_path / "crafted", head={name: value})
+    check_refused(tmp_path / "crafted")
+
+
 WRONG_HEADERS: list[tuple[str, Any]] = [
-    ("format", ...),
-    ("format", None),
-    ("format", "one"),
-    ("format", float("nan")),
-    ("format", float("inf")),
     ("parameters", ...),
     ("parameters", None),
     ("parameters", [1]),
     ("parameters", {"radius": -1.0}),
     ("parameters", {"radius": 1e-200}),
     ("parameters", {"radius": "wide"}),
-    ("parameters", {"unheard": 1.0}),
-    ("features", ...),
-    ("features", -1),
-    ("features", 2),
-    ("features", 10**10),
-    ("features", 10**400),
-    ("features", "many"),
+    ("parameters", {"unknown": 1.0}),
+    ("parameters", {"radius": 2.0}),  # of another game than the state
+    ("parameters", {"radius": 10**400}),
     ("names", ...),
     ("names", 5),
+    ("names", "abc"),
     ("names", ["a"]),
+    ("names", ["a", "b", 3]),
     ("names", ["a", "b", "c", "d"]),
     ("factored", ...),
+    ("factored", 1),
 ]
 
 
@@ -230,8 +248,8 @@ def test_arrays_that_are_no_state_though_their_checksum_is_right(tensors: dict[s
     check_refused(tmp_path / "crafted")
 
 
-def test_a_header_that_lies_about_its_width_costs_no_memory(tmp_path: Path) -> None:
-    craft(tmp_path / "liar", features=5000)  # whose P would have 200 MB
+def test_an_array_that_lies_about_the_width_costs_no_memory(tmp_path: Path) -> None:
+    craft(tmp_path / "liar", tensors={"w": np.zeros(5000)})  # whose P would have 200 MB
     tracemalloc.start()
     try:
         check_refused(tmp_path / "liar")

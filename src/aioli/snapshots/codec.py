@@ -55,7 +55,10 @@ def to_bytes(snapshot: Snapshot) -> bytes:
             raise SnapshotRefused(f"not written, since {path!r} is of {array.dtype}")
         if not np.isfinite(array).all():
             raise SnapshotRefused(f"not written, since {path!r} is not finite: its owner is damaged")
-    tree = json.dumps(_described(snapshot), sort_keys=True, allow_nan=False, separators=(",", ":"))
+    try:
+        tree = _text(_described(snapshot))
+    except (TypeError, ValueError) as error:
+        raise SnapshotRefused(f"not written, since a value is none that JSON has ({error})") from error
     head = {"format": FORMAT, "version": __version__, "sha256": _digest(tree, arrays)}
     text = json.dumps(head)[:-1] + f', "snapshot": {tree}}}'
     return save(dict(sorted(arrays.items())), metadata={HEADER: text})
@@ -77,7 +80,10 @@ def from_bytes(data: bytes) -> Snapshot:
         arrays = load(data)
     except (SafetensorError, ValueError, TypeError, KeyError, AttributeError) as error:
         raise SnapshotRefused(f"damaged, cut short, or not a model file ({error}); save it again") from error
-    tree = json.dumps(header.get("snapshot"), sort_keys=True, separators=(",", ":"))
+    try:
+        tree = _text(header.get("snapshot"))
+    except (ValueError, RecursionError) as error:
+        raise SnapshotRefused(f"its header is damaged ({error}); save the model again") from error
     if header.get("sha256") != _digest(tree, arrays):
         raise SnapshotRefused("its contents do not match their checksum: the file is damaged; save the model again")
     for path, array in arrays.items():
@@ -85,7 +91,7 @@ def from_bytes(data: bytes) -> Snapshot:
             raise SnapshotRefused(f"its array {path!r} is not of finite numbers; save the model again")
     try:
         snapshot = _rebuilt(header["snapshot"], arrays, "")
-    except (KeyError, TypeError, AttributeError, RecursionError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise SnapshotRefused(f"its header is damaged ({error!r}); save the model again") from error
     unknown = arrays.keys() - {path for path, _ in _arrays(snapshot)}
     if unknown:
@@ -110,6 +116,11 @@ def _header(data: bytes) -> dict[str, Any]:
         if isinstance(error, SnapshotRefused):
             raise
         raise SnapshotRefused(f"damaged, or not a model file ({error}); save it again") from error
+
+
+def _text(tree: object) -> str:
+    """Return the one text that JSON has for a tree: equal trees are equal bytes."""
+    return json.dumps(tree, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 
 def _arrays(snapshot: Snapshot, prefix: str = "") -> Iterator[tuple[str, Array]]:

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-import numpy as np
 from support import make_labels, make_rows
 
 from aioli import Auto
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.codec import to_bytes
 
 
 def example_stream(n: int = 300, d: int = 4, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -14,13 +14,9 @@ def example_stream(n: int = 300, d: int = 4, seed: int = 0) -> tuple[Matrix, Vec
     return X, make_labels(X, seed)
 
 
-def memory(learner: Auto) -> list[Vector]:
-    return [array.copy() for array in learner._player.arrays().values()]
-
-
-def assert_equal_memory(one: list[Vector], two: list[Vector]) -> None:
-    for ours, theirs in zip(one, two, strict=True):
-        assert np.array_equal(ours, theirs)
+def memory(learner: Auto) -> bytes:
+    """Return all that it remembers: equal snapshots are equal bytes."""
+    return to_bytes(learner.snapshot())
 
 
 def resumed_from_file(learner: Auto, path: Path) -> Auto:
