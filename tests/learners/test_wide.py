@@ -3,6 +3,7 @@
 import copy
 import math
 import pickle
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from aioli import Wide
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.wide import is_wide
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.codec import write_snapshot
+from aioli.states.mixture.mixture import Mixture
 from aioli.states.sparse.loops import record_size
 from aioli.streams import sparse_rows
 
@@ -239,17 +241,22 @@ def test_a_saved_learner_goes_on_bit_for_bit(tmp_path: Path) -> None:
 def test_a_file_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
     learner, _ = played(*words())
     learner.save(tmp_path / "model")
-    header, tensors = read_file(tmp_path / "model", "Wide")
-    for name, wrong in (
-        ("columns", tensors["columns"] + 300.0),
-        ("columns", tensors["columns"][::-1]),
-        ("columns", tensors["columns"] + 0.5),
-        ("records", tensors["records"][:, 1:]),
-        ("mixture_buffer", tensors["mixture_buffer"][1:]),
+    good = learner.snapshot()
+    state, path = good.part("state"), tmp_path / "other"
+    arrays, mixture = dict(state.arrays), Mixture(np.ones(3)).snapshot()
+    for wrong in (
+        replace(state, arrays=arrays | {"columns": arrays["columns"] + 300}),
+        replace(state, arrays=arrays | {"columns": arrays["columns"][::-1]}),
+        replace(state, arrays=arrays | {"columns": arrays["columns"] + 0.5}),
+        replace(state, arrays=arrays | {"records": arrays["records"][:, 1:]}),
+        replace(state, arrays=arrays | {"kinds": arrays["kinds"] + 7}),
+        replace(state, arrays=arrays | {"kinds": arrays["kinds"][::-1]}),
+        replace(state, parts={"mixture": mixture}),
+        replace(state, values={"width": None}),
     ):
-        write_file(tmp_path / "other", header, {**tensors, name: wrong})
+        write_snapshot(path, replace(good, parts={"state": wrong}))
         with pytest.raises(ValueError, match="is not a complete learner"):
-            Wide.load(tmp_path / "other")
+            Wide.load(path)
 
 
 def test_memory_is_a_few_numbers_a_column_and_files_hold_only_columns_that_were_met(tmp_path: Path) -> None:
@@ -259,7 +266,7 @@ def test_memory_is_a_few_numbers_a_column_and_files_hold_only_columns_that_were_
     assert learner._state.records.shape == (width, record_size(10)) == (width, 45)
     learner.save(tmp_path / "model")
     met = len(np.unique(X.indices))
-    assert (tmp_path / "model").stat().st_size < 8 * 46 * met + 50_000  # the mixture's mixture_buffer, and the header
+    assert (tmp_path / "model").stat().st_size < 8 * 46 * met + 50_000  # the mixture, and the header
 
 
 def test_rows_are_wide_by_their_width_and_their_first_row_in_whatever_form_and_number_they_come() -> None:

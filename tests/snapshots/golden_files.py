@@ -50,7 +50,10 @@ def probabilities_of(name: str, learner: Learner) -> list[float]:
     """Return what the learner says of the second half of its rows: all of them as they are, then one by one."""
     X, y = CASES[name][1]()
     rest = slice(ROWS // 2, None)
-    return [*learner.predict_many(X[rest]).tolist(), *(learner.learn(x, t) for x, t in zip(X[rest], y[rest], strict=True))]
+    return [
+        *learner.predict_many(X[rest]).tolist(),
+        *(learner.learn(x, t) for x, t in zip(X[rest], y[rest], strict=True)),
+    ]
 
 
 def read_golden(name: str) -> list[float]:

@@ -54,7 +54,7 @@ def _linear_expert(learner: Auto) -> tuple[State, int] | None:
     heard = learner.weights_
     if not isinstance(learner._player, DenseEnsemble) or learner.n_features_ is None:
         return None
-    playing = zip(learner._player._experts, learner._player._states, strict=True)
+    playing = zip(learner._player.playing, learner._player.states, strict=True)
     linear = [(heard[expert.name], state) for expert, state in playing if expert.view in ("standard", "peak")]
     return max(linear, key=lambda pair: pair[0])[1], learner.n_features_
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.base import ColumnLearner
+from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import require_number, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -27,7 +27,7 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 __all__ = ["AIOLI"]
 
 
-class AIOLI(Remembering, ColumnLearner):
+class AIOLI(Remembering, RowsLearner[Rows]):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):
@@ -86,7 +86,7 @@ class AIOLI(Remembering, ColumnLearner):
     Certificate(25.318 nats against ‖θ‖ ≤ 4 over 1000 rows)
     """
 
-    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MERGES}
+    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MERGES}
 
     def __init__(
         self,
@@ -252,7 +252,7 @@ class AIOLI(Remembering, ColumnLearner):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
-        return f"AIOLI({given}){self._told()}"
+        return f"AIOLI({given}){self._repr_suffix()}"
 
     # ---- within
 

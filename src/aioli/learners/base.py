@@ -1,9 +1,9 @@
-"""What AIOLI and Auto share: rows in through the border, one or many, and names of columns."""
+"""What the learners of rows share: the border, one row or many, and names of columns."""
 
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Self
+from typing import ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
@@ -13,16 +13,15 @@ from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.streams.rows import Rows, as_label, as_labels
+from aioli.streams.rows import Measured, as_label, as_labels
 
-__all__ = ["ColumnLearner"]
+__all__ = ["ColumnLearner", "RowsLearner"]
+
+Checked = TypeVar("Checked", bound=Measured)
 
 
 class ColumnLearner(ABC):
-    """A learner of rows with weights and late labels, whose columns may have names.
-
-    A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
-    """
+    """A learner of rows with weights and late labels, whose columns may have names."""
 
     capabilities: ClassVar[frozenset[Capability]] = frozenset(
         {
@@ -33,9 +32,6 @@ class ColumnLearner(ABC):
             Capability.WEIGHS,
         }
     )
-
-    def __init__(self) -> None:
-        self._names: list[str] | None = None
 
     @property
     @abstractmethod
@@ -52,6 +48,15 @@ class ColumnLearner(ABC):
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
 
+    @property
+    @abstractmethod
+    def feature_names_(self) -> list[str] | None:
+        """Names of the columns; None until given."""
+
+    @feature_names_.setter
+    @abstractmethod
+    def feature_names_(self, names: Sequence[str] | None) -> None: ...
+
     @abstractmethod
     def predict(self, x: object) -> float:
         """Return the probability that the row's label is 1; changes nothing."""
@@ -61,28 +66,63 @@ class ColumnLearner(ABC):
         """Return the log-odds of `predict`; changes nothing."""
 
     @abstractmethod
+    def predict_logit_many(self, X: object) -> Vector:
+        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+
+    @abstractmethod
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
         """Learn from one row and its label; returns the probability announced before the label."""
 
     @abstractmethod
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+        """Play the rows in order; returns each row's probability before its label.
+
+        The same game as `learn` row by row, at the speed of compiled loops, or of matrix products where rows are many
+        and wide. If one row is not a row, nothing is learned from any.
+        """
+
+    @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
-        """Nats of regret proven not to have been exceeded."""
-
-    @abstractmethod
-    def _rows(self, X: object, single: bool = False) -> Rows: ...
-
-    @abstractmethod
-    def _logits(self, rows: Rows) -> Vector: ...
-
-    @abstractmethod
-    def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector: ...
+        """Return nats of regret proven not to have been exceeded."""
 
     def predict_many(self, X: object) -> Vector:
-        """Each row's probability, as if it came next; changes nothing."""
+        """Return each row's probability, as if it came next; changes nothing."""
         return sigmoid_many(self.predict_logit_many(X))
 
+    def _repr_suffix(self) -> str:
+        """Return how it goes, as a comment behind a repr; nothing before the first row."""
+        if not self.rounds:
+            return ""
+        mean = self.loss / self.rounds
+        return (
+            f"  # {self.rounds} rows of {self.n_features_} columns, {mean:.4f} nats a row, "
+            f"regret ≤ {self.certificate():.4g} nats"
+        )
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)  # a copy that shared the state would learn with the original
+
+
+class RowsLearner(ColumnLearner, Generic[Checked]):
+    """A learner whose rows pass the border once, single or many, and are then played as checked rows of one kind.
+
+    A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
+    """
+
+    def __init__(self) -> None:
+        self._names: list[str] | None = None
+
+    @abstractmethod
+    def _rows(self, X: object, single: bool = False) -> Checked: ...
+
+    @abstractmethod
+    def _logits(self, rows: Checked) -> Vector: ...
+
+    @abstractmethod
+    def _learn(self, rows: Checked, labels: Vector, weights: object, logits: object) -> Vector: ...
+
     def predict_logit_many(self, X: object) -> Vector:
-        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
         return self._logits(self._rows(X))
 
     def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
@@ -95,19 +135,9 @@ class ColumnLearner(ABC):
         return self._learn(rows, as_labels(y, len(rows)), weights, logits)
 
     def _learn_one(self, x: object, y: object, weight: float, logit: float | None) -> float:
-        """One row of any kind, through the border."""
+        """Learn from one row of any kind, through the border."""
         late = None if logit is None else [logit]
         return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
-
-    def _told(self) -> str:
-        """How it goes, for a repr."""
-        if not self.rounds:
-            return ""
-        mean = self.loss / self.rounds
-        return (
-            f"  # {self.rounds} rows of {self.n_features_} columns, {mean:.4f} nats a row, "
-            f"regret ≤ {self.certificate():.4g} nats"
-        )
 
     @property
     def feature_names_(self) -> list[str] | None:
@@ -128,18 +158,8 @@ class ColumnLearner(ABC):
             )
         self._names = list(names)
 
-    def _take_names(self, snapshot: Snapshot) -> None:
-        """Take the names of the columns from a snapshot, once the width is known."""
-        try:
-            self.feature_names_ = snapshot.texts("names")
-        except ParameterRefused as error:
-            raise SnapshotRefused(f"in a {snapshot.kind}, {error}") from error
-
-    def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # a copy that shared the state would learn with the original
-
     def _names_after_growing(self, columns: int, names: Sequence[str] | None) -> list[str] | None:
-        """The names of all columns once `columns` new ones are there; x0, x1, … stand for those never given."""
+        """Return the names of all columns once new ones are there; x0, x1, … stand for those never given."""
         if columns < 0:
             raise ParameterRefused(f"{columns} new columns; give at least 0", parameter="columns", value=columns)
         if names is not None and len(names) != columns:
@@ -152,6 +172,13 @@ class ColumnLearner(ABC):
         width = self.n_features_ or 0
         known = self._names or [f"x{j}" for j in range(width)]
         return known + list(names or [f"x{j}" for j in range(width, width + columns)])
+
+    def _take_names(self, snapshot: Snapshot) -> None:
+        """Take the names of the columns from a snapshot, once the width is known."""
+        try:
+            self.feature_names_ = snapshot.texts("names")
+        except ParameterRefused as error:
+            raise SnapshotRefused(f"in a {snapshot.kind}, {error}") from error
 
 
 def _require_strings(names: Sequence[str]) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.base import ColumnLearner
+from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -34,7 +34,7 @@ SPARSE_COLUMNS, SPARSE_SHARE = 200, 0.25  # more columns than this, of which at 
 MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eight matrices of so many take 256 MB
 
 
-class Wide(Remembering, ColumnLearner):
+class Wide(Remembering, RowsLearner[SparseRows]):
     r"""Online logistic regression for wide and sparse rows: words, clicks, one-hot categories. Nothing to tune.
 
     AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`states.sparse.diagonal`),
@@ -79,7 +79,7 @@ class Wide(Remembering, ColumnLearner):
 
     takes_sparse_rows = True  # a face may build CSR rows for it
 
-    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
+    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
     def __init__(self, hashing: int | None = None, experts: int | None = None) -> None:
         super().__init__()
@@ -207,11 +207,11 @@ class Wide(Remembering, ColumnLearner):
         return learner
 
     def __repr__(self) -> str:
-        return f"Wide(hashing={self.hashing}, experts={self.experts}){self._told()}"
+        return f"Wide(hashing={self.hashing}, experts={self.experts}){self._repr_suffix()}"
 
     # ---- within
 
-    def _rows(self, X: object, single: bool = False) -> Any:  # sparse rows, where other learners have dense ones
+    def _rows(self, X: object, single: bool = False) -> SparseRows:
         names = self._names if self.hashing is None else None
         rows = SparseRows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=names, single=single)
         return rows if self.hashing is None else _hashed(rows, self.hashing)
@@ -240,12 +240,12 @@ class Wide(Remembering, ColumnLearner):
         norm = length_of_entries(columns, values, self._state.width)
         return SparseChunk(np.array([0, columns.size]), columns, values, np.array([norm])) if norm <= LONGEST else None
 
-    def _logits(self, rows: Any) -> Vector:
+    def _logits(self, rows: SparseRows) -> Vector:
         if self._state.width is None:
             return np.zeros(len(rows))
         return np.concatenate([self._state.predict(chunk) for _, chunk in rows])
 
-    def _learn(self, rows: Any, labels: Vector, weights: object, logits: object) -> Vector:
+    def _learn(self, rows: SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
         stakes = as_weights(weights, rows, LONGEST, HEAVIEST)
         announced = as_logits(logits, len(rows))
         if self._state.width is None:

@@ -3,27 +3,30 @@
 import copy
 import pickle
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
-from auto_memory import assert_equal_memory, example_stream, memory, resumed_from_file
+from auto_memory import example_stream, memory, resumed_from_file
 from numpy.testing import assert_allclose
 
 from aioli import Auto
-from aioli.learners.auto import ensemble
-from aioli.learners.auto.ensemble import Ensemble
+from aioli.errors import SnapshotRefused
+from aioli.learners.auto import dense_ensemble
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics import threads as side_by_side
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.legacy_files import write_file
+from aioli.snapshots.codec import write_snapshot
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.states.dense.state import State
 from aioli.states.mixture.mixture import Mixture
+from aioli.states.mixture.views import Views
 
 
 def retire_even(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody listen to the first, the third, … of those who play, four times in each 1024 rows."""
-    monkeypatch.setattr(ensemble, "REVIEW", 256)
+    monkeypatch.setattr(dense_ensemble, "REVIEW", 256)
     monkeypatch.setattr(Mixture, "unheard", lambda mixture: np.arange(mixture.weights.size) % 2 == 0)
 
 
@@ -41,11 +44,9 @@ def test_nobody_listening_lets_an_expert_retire_and_the_game_stays_the_same_row_
     assert EXPERTS[6].name in retired
     assert EXPERTS[0].name not in retired  # it is certified
     assert EXPERTS[4].name not in retired  # it forgets
-    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [
-        e.name for e in single._player._experts
-    ]
+    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [e.name for e in single._player.playing]
     assert_allclose(sum(single.weights_.values()), 1.0)
-    assert all(state.tally[Tally.ROUNDS] == 2000 for state in single._player._states)
+    assert all(state.tally[Tally.ROUNDS] == 2000 for state in single._player.states)
     assert np.isfinite(single.certificate())
     assert_allclose(single.predict(X[0]), many.predict(X[0]), atol=1e-8)
 
@@ -61,12 +62,12 @@ def test_who_has_retired_stays_away_after_a_stop(
     stopped, never = Auto(), Auto()
     never.learn_many(X[:700], y[:700])
     stopped.learn_many(X[:700], y[:700])
-    assert len(never._player._experts) < len(EXPERTS)
+    assert len(never._player.playing) < len(EXPERTS)
     stopped = again(stopped, tmp_path)
     assert stopped.weights_ == never.weights_
     assert np.array_equal(stopped.learn_many(X[700:], y[700:]), never.learn_many(X[700:], y[700:]))
     assert stopped.learn(X[0], 1) == never.learn(X[0], 1)
-    assert_equal_memory(memory(stopped), memory(never))
+    assert memory(stopped) == memory(never)
 
 
 def test_a_learner_grows_after_some_have_retired(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,37 +80,49 @@ def test_a_learner_grows_after_some_have_retired(monkeypatch: pytest.MonkeyPatch
     assert_allclose(np.r_[first, second], wide.learn_many(X, y), atol=1e-9)
 
 
-def header_of_a_file(experts: int | None, played: list[str]) -> dict[str, Any]:
-    own = {"parameters": {"experts": experts}, "played": played, "features": None, "names": None}
-    return {"learner": "Auto", "player": "dense", "experts": experts, **own}
+def changed(learner: Auto, values: dict[str, Plain] | None = None, **parts: Snapshot) -> Snapshot:
+    """Return the snapshot of a learner whose ensemble has other values or parts."""
+    whole = learner.snapshot()
+    ensemble = whole.part("player", "DenseEnsemble")
+    ensemble = replace(ensemble, values={**ensemble.values, **(values or {})}, parts={**ensemble.parts, **parts})
+    return replace(whole, parts={"player": ensemble})
 
 
 @pytest.mark.parametrize(
-    ("played", "playing"),
+    "playing",
     [
-        (["nobody"], [1.0] * 8),
-        ([], [0.0] * 8),
-        ([EXPERTS[1].name], [0.0, 1.0] + [0.0] * 6),
-        ([EXPERTS[0].name, EXPERTS[3].name], [1.0, 0.0, 0.0, 1.0] + [0.0] * 4),
-        ([EXPERTS[0].name], [1.0]),
+        ["nobody"],
+        [],
+        [EXPERTS[1].name],
+        [EXPERTS[0].name, EXPERTS[3].name],
+        [EXPERTS[1].name, EXPERTS[0].name],
+        [EXPERTS[0].name, EXPERTS[0].name],
     ],
 )
-def test_a_file_of_experts_that_do_not_play_is_refused(played: list[str], playing: list[float], tmp_path: Path) -> None:
+def test_a_file_of_experts_that_do_not_play_is_refused(playing: list[str], tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
-    header = header_of_a_file(2, played)
-    some = Ensemble([expert for expert, plays in zip(EXPERTS, playing, strict=False) if plays] or EXPERTS)
-    write_file(path, header, some.arrays() | {"playing": np.array(playing)})
-    with pytest.raises(ValueError, match=r"its experts (are|play as) .*; save it again"):
+    write_snapshot(path, changed(Auto(experts=2), {"playing": playing}))
+    with pytest.raises(SnapshotRefused, match=r"its experts are .*; save it again"):
         Auto.load(path)
 
 
-def test_a_file_with_a_board_of_another_size_is_refused(tmp_path: Path) -> None:
+def test_a_file_with_a_mixture_of_another_size_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
-    played = [expert.name for expert in EXPERTS]
-    header = header_of_a_file(None, played)
-    write_file(path, header, Auto()._player.arrays() | {"mixture_buffer": np.zeros(500)})
-    with pytest.raises(ValueError, match=r"its arrays have shapes .* not those of this version"):
+    write_snapshot(path, changed(Auto(), mixture=Mixture(np.ones(7)).snapshot()))
+    with pytest.raises(SnapshotRefused, match=r"8 experts have 7 shares .*; save it again"):
         Auto.load(path)
+
+
+def test_a_file_with_states_of_another_game_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "model.aioli"
+    learner = Auto(experts=2)
+    learner.learn_many(*example_stream(n=10))
+    assert isinstance(learner._player, dense_ensemble.DenseEnsemble)
+    wider, other = State(EXPERTS[1].spec, 50).snapshot(), learner._player.states[1].snapshot()
+    for wrong in ({"expert1": wider}, {"expert0": other}, {"views": Views(7).snapshot()}):
+        write_snapshot(path, changed(learner, **wrong))
+        with pytest.raises(SnapshotRefused, match=r"is of another game, or of another width"):
+            Auto.load(path)
 
 
 def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -119,7 +132,7 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(side_by_side, "threads", lambda count=threads: count)
         learners.append(Auto())
         learners[-1].learn_many(X, y)
-    assert_equal_memory(memory(learners[0]), memory(learners[1]))
+    assert memory(learners[0]) == memory(learners[1])
 
 
 def test_an_expert_to_whom_nobody_listens_retires() -> None:

@@ -1,7 +1,7 @@
 """Auto: the learner that needs no tuning."""
 
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
@@ -14,10 +14,10 @@ from aioli.learners.remembering import Remembering
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.snapshots.tree import Snapshot
+from aioli.snapshots.codec import from_bytes, to_bytes
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import as_table
-from aioli.streams.sparse_rows import SparseRows
 
 __all__ = ["Auto"]
 
@@ -71,19 +71,20 @@ class Auto(Remembering, ColumnLearner):
     capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
     def __init__(self, experts: int | None = None) -> None:
-        self._player: Any = DenseEnsemble(experts)
+        self._player: DenseEnsemble | Wide = DenseEnsemble(experts)
+        self._begun = False  # from the first row on, the player stays
         self.experts = experts
 
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing."""
+        """Return the probability that the row's label is 1; changes nothing."""
         return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        z: float = self._player.predict_logit(x) if self._begun else self._logits(self._rows(x, single=True))[0]
-        return float(z)
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
+        player = self._player if self._begun else self._player_of(x, single=True)
+        return player.predict_logit(x)
 
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
         """Learn from one row and its label; returns the probability announced before the label.
@@ -91,50 +92,66 @@ class Auto(Remembering, ColumnLearner):
         `weight` and `logit` as in `AIOLI.learn`.
         """
         if self._begun:
-            p: float = self._player.learn(x, y, weight, logit)
-            return p
-        return self._learn_one(x, y, weight, logit)
+            return self._player.learn(x, y, weight, logit)
+        player = self._player_of(x, single=True)
+        p = player.learn(x, y, weight, logit)
+        self._begin(player)
+        return p
+
+    # ---- many rows
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        player = self._player if self._begun else self._player_of(X)
+        return player.predict_logit_many(X)
+
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+        """Play the rows in order; returns each row's probability before its label.
+
+        The same game as `learn` row by row, at the speed of compiled loops. If one row is not a row, nothing is learned
+        from any.
+        """
+        player = self._player if self._begun else self._player_of(X)
+        announced = player.learn_many(X, y, weights, logits)
+        self._begin(player)
+        return announced
 
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """Nats of regret, against every fixed linear model of a ball, proven not to have been exceeded.
+        """Return nats of regret, against every fixed linear model of a ball, proven not to have been exceeded.
 
         The model is linear in the view of the expert that proves it, which `against` names: columns scaled as the
         stream went, ‖θ‖ ≤ `radius`. It is that expert's own certificate, plus all that the mixture lost more than the
         expert: nothing needs to be assumed of the mixture, so weights, drift and late labels are covered. On wide rows
         it is `Wide`'s.
         """
-        certificate: Certificate = self._player.certificate(tight)
-        return certificate
+        return self._player.certificate(tight)
 
     @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
-        return int(self._player.rounds)
+        return self._player.rounds
 
     @property
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
-        return float(self._player.loss)
+        return self._player.loss
 
     @property
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
-        width: int | None = self._player.n_features_
-        return width
+        return self._player.n_features_
 
     @property
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert holds now: 0 if it has retired."""
-        weights: dict[str, float] = self._player.weights_
-        return weights
+        return self._player.weights_
 
     @property
     def feature_names_(self) -> list[str] | None:
         """Names of the columns; None until given."""
-        names: list[str] | None = self._player.feature_names_
-        return names
+        return self._player.feature_names_
 
     @feature_names_.setter
     def feature_names_(self, names: Sequence[str] | None) -> None:
@@ -161,61 +178,44 @@ class Auto(Remembering, ColumnLearner):
             "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
         )
 
-    def arrays(self) -> dict[str, Vector]:
-        """All that it has learned, as arrays."""
-        arrays: dict[str, Vector] = self._player.arrays()
-        return arrays
-
-    def take_back(self, features: int, arrays: dict[str, Vector]) -> None:
-        """What `arrays` gave, of so many columns; only a learner that has seen nothing can."""
-        player = self._wide() if features > MANY_COLUMNS else DenseEnsemble(self.experts)
-        player.take_back(features, arrays)
-        self._player = player
-
     def snapshot(self) -> Snapshot:
-        """Return the budget of experts, and all that those remember who play."""
-        return Snapshot(
-            type(self).__name__, {"parameters": {"experts": self.experts}}, parts={"player": self._player.snapshot()}
-        )
+        """Return the budget of experts, and all that the ensemble or `Wide` remembers, whichever plays."""
+        values: dict[str, Plain] = {"parameters": {"experts": self.experts}}
+        return Snapshot(type(self).__name__, values, parts={"player": self._player.snapshot()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, given)
-        player = given.part("player")
-        learner._player = Wide.restore(player) if player.kind == "Wide" else DenseEnsemble.restore(player)
-        if learner._player.experts != learner.experts:
-            raise SnapshotRefused(f"in a {given.kind}, {learner._player.experts} experts play, not {learner.experts}")
+        part = given.part("player")
+        player = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
+        if player.experts != learner.experts:
+            raise SnapshotRefused(f"in a {given.kind}, {player.experts} experts play, not {learner.experts}")
+        learner._begin(player)
         return learner
+
+    def arrays(self) -> dict[str, Vector]:
+        """Return the bytes of the snapshot as numbers, for files that hold arrays and nothing else."""
+        return {"bytes": np.frombuffer(to_bytes(self.snapshot()), np.uint8).astype(np.float64)}
+
+    def take_back(self, _features: int, arrays: dict[str, Vector]) -> None:
+        """Become the learner that `arrays` was asked of."""
+        self._begin(type(self).restore(from_bytes(arrays["bytes"].astype(np.uint8).tobytes()))._player)
 
     def __repr__(self) -> str:
         given = f"Auto(experts={self.experts})" if self.experts is not None else "Auto()"
-        return given + self._told()
+        return given + self._repr_suffix()
 
     # ---- within
 
-    @property
-    def _begun(self) -> bool:
-        return self._player.n_features_ is not None
-
-    def _rows(self, X: object, single: bool = False) -> Any:
-        if not self._begun and is_wide(as_table(X, width=None, names=self.feature_names_, single=single)):
-            return self._wide()._rows(X, single)
-        return self._player._rows(X, single)
-
-    def _logits(self, rows: Any) -> Vector:
-        logits: Vector = self._player._logits(rows) if self._begun else np.zeros(len(rows))
-        return logits
-
-    def _learn(self, rows: Any, labels: Vector, weights: object, logits: object) -> Vector:
-        player = self._wide() if isinstance(rows, SparseRows) and not self._begun else self._player
-        announced: Vector = player._learn(rows, labels, weights, logits)
-        self._player = player
-        return announced
-
-    def _wide(self) -> Wide:
-        """The player for wide rows, none of which it has seen."""
+    def _player_of(self, X: object, single: bool = False) -> DenseEnsemble | Wide:
+        """Return who would play if these rows came first."""
+        if not is_wide(as_table(X, width=None, names=self.feature_names_, single=single)):
+            return self._player
         wide = Wide(experts=self.experts)
         wide.feature_names_ = self.feature_names_
         return wide
+
+    def _begin(self, player: DenseEnsemble | Wide) -> None:
+        self._player, self._begun = player, player.n_features_ is not None

@@ -8,31 +8,46 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.auto.ensemble import Ensemble
 from aioli.learners.auto.experts import EXPERTS, Expert
-from aioli.learners.base import ColumnLearner
+from aioli.learners.auto.pipeline import play_blocks
+from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
-from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus_many
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.state import State
-from aioli.states.mixture.mixture import mixture_cost
-from aioli.states.mixture.single_row import LONGEST
+from aioli.states.mixture.mixture import Mixture, mixture_cost
+from aioli.states.mixture.single_row import DONE, LATE, LONGEST, LOSS, ROUNDS, SLOTS, TOTALS, learn_row, predict_row
+from aioli.states.mixture.views import Views
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
+from aioli.streams.sparse_rows import Indices
 
 __all__ = ["DenseEnsemble"]
 
 HEAVIEST = 1e6  # a weight that costs no expert its digits
+REVIEW = 4096  # rows after which an expert may retire
+
+Seen = tuple[Matrix, Vector, Matrix, Vector]  # of the views: statistics of the columns, totals, directions and phases
+Learning = tuple[*Seen, Matrix, Vector, Indices, Indices, Vector, Vector, Vector]  # what `learn_row` takes but a row
+Predicting = tuple[*Seen, Vector, Indices, Indices, Vector]  # what `predict_row` takes but a row
 
 
-class DenseEnsemble(Remembering, ColumnLearner):
-    """What `Auto` plays where rows are dense and not too wide: eight learners of d² numbers each, and their mixture."""
+class DenseEnsemble(Remembering, RowsLearner[Rows]):
+    """What `Auto` plays where rows are dense and not too wide: eight learners of d² numbers each, and their mixture.
 
-    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES}
+    Attributes
+    ----------
+    playing
+        The experts that have not retired.
+    states
+        What each of these remembers; empty before the first row.
+    """
+
+    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
 
     def __init__(self, experts: int | None = None) -> None:
         super().__init__()
@@ -43,19 +58,25 @@ class DenseEnsemble(Remembering, ColumnLearner):
                 value=experts,
             )
         self.experts = experts
-        self._ensemble = Ensemble(EXPERTS[:experts])
+        self.states: list[State] = []
+        self._totals: Vector = np.zeros(TOTALS)
+        self._views: Views | None = None
+        self._learning: Learning | None = None
+        self._predicting: Predicting | None = None
+        budget = EXPERTS[:experts]
+        self._set_experts(budget, Mixture(np.array([expert.prior for expert in budget])))
 
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing. O(K d²)."""
+        """Return the probability that the row's label is 1; changes nothing. O(K d²)."""
         return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._ensemble.views is not None and type(x) is ndarray:
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
+        if self._predicting is not None and type(x) is ndarray:
             try:
-                z = self._ensemble.predict_logit(x)
+                z = predict_row(*self._predicting, x)
                 if not math.isnan(z):
                     return z
             except TypeError:  # another type of number, or another layout
@@ -67,10 +88,17 @@ class DenseEnsemble(Remembering, ColumnLearner):
 
         `weight` and `logit` as in `AIOLI.learn`.
         """
-        if self._ensemble.views is not None and weight == 1.0 and logit is None and type(x) is ndarray:
+        if self._learning is not None and weight == 1.0 and logit is None and type(x) is ndarray:
             try:
-                p = self._ensemble.learn_one(x, LABELS[y])
-                if p is not None:
+                label = LABELS[y]
+                outcome = learn_row(*self._learning, x, label, 0)
+                while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
+                    self.states[outcome].factor()
+                    outcome = learn_row(*self._learning, x, label, outcome)
+                if outcome == DONE:
+                    p: float = self._logits_of_row.item(-1)
+                    if not self._totals.item(ROUNDS) % REVIEW:
+                        self._review()
                     return p
             except (TypeError, KeyError):  # another type of number, another layout, or not a label
                 pass
@@ -79,7 +107,7 @@ class DenseEnsemble(Remembering, ColumnLearner):
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """Nats of regret, against every fixed linear model of a ball, proven not to have been exceeded.
+        """Return nats of regret, against every fixed linear model of a ball, proven not to have been exceeded.
 
         The model is linear in the view of the expert that proves it, which `against` names: columns scaled as the
         stream went, ‖θ‖ ≤ `radius`. It is that expert's own certificate, plus all that the mixture lost more than the
@@ -88,14 +116,14 @@ class DenseEnsemble(Remembering, ColumnLearner):
         best: Certificate | None = None
         prove = tight_certificate if tight else running_certificate
         total_prior = sum(expert.prior for expert in EXPERTS[: self.experts])
-        states = self._states or [State(expert.spec, 1) for expert in self._experts]
-        for expert, state in zip(self._experts, states, strict=True):
+        states = self.states or [State(expert.spec, 1) for expert in self.playing]
+        for expert, state in zip(self.playing, states, strict=True):
             if not expert.certified:
                 continue
             own = prove(state)
             excess = self.loss - float(state.tally[Tally.LOSS])
             theorem = own.theorem + mixture_cost(self.rounds, expert.prior / total_prior)
-            if self._ensemble.had_late_labels:  # the theorem speaks of what is said when asked
+            if self._totals[LATE] > 0.0:  # the theorem speaks of what is said when asked
                 theorem = math.inf
             proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
             best = proven if best is None or proven < best else best
@@ -105,87 +133,150 @@ class DenseEnsemble(Remembering, ColumnLearner):
     @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
-        return self._ensemble.rounds
+        return int(self._totals[ROUNDS])
 
     @property
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
-        return self._ensemble.loss
+        return float(self._totals[LOSS])
 
     @property
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
-        return None if self._ensemble.views is None else self._ensemble.views.width
+        return None if self._views is None else self._views.width
 
     @property
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert holds now: 0 if it has retired."""
-        playing = zip(self._ensemble.played, self._ensemble.mixture.weights.tolist(), strict=True)
-        return dict.fromkeys([expert.name for expert in EXPERTS[: self.experts]], 0.0) | dict(playing)
+        shares = zip(self._names_playing, self._mixture.weights.tolist(), strict=True)
+        return dict.fromkeys([expert.name for expert in EXPERTS[: self.experts]], 0.0) | dict(shares)
 
     # ---- its life
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K d²)."""
         names_after = self._names_after_growing(columns, names)
-        self._ensemble.grow(columns)
+        if self._views is not None:
+            views = self._views.grown(columns)
+            playing = zip(self.playing, self.states, strict=True)
+            self._lay_out(views, [state.grown(views.widths[expert.kind] - state.width) for expert, state in playing])
         self._names = names_after
         return self
 
     def snapshot(self) -> Snapshot:
-        """Return the budget of experts, the names of the columns, and the ensemble."""
-        values: dict[str, Plain] = {"parameters": {"experts": self.experts}, "names": self._names}
-        return Snapshot("DenseEnsemble", values, parts={"ensemble": self._ensemble.snapshot()})
+        """Return the budget, who plays, the totals, the mixture, the views, and the state of each who plays."""
+        parameters: dict[str, Plain] = {"experts": self.experts}
+        values: dict[str, Plain] = {"parameters": parameters, "names": self._names, "playing": self._names_playing}
+        arrays = {"totals": self._totals.copy(), "unheard": self._unheard.copy()}
+        parts = {"mixture": self._mixture.snapshot()}
+        if self._views is not None:
+            parts["views"] = self._views.snapshot()
+            parts |= {f"expert{i}": state.snapshot() for i, state in enumerate(self.states)}
+        return Snapshot("DenseEnsemble", values, arrays, parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of("DenseEnsemble")
         learner = with_parameters(cls, given)
-        learner._ensemble = learner._within_budget(Ensemble.restore(given.part("ensemble")))
+        names = given.texts("playing") or []
+        playing = [expert for expert in EXPERTS[: learner.experts] if expert.name in names]
+        if names[:1] != [EXPERTS[0].name] or names != [expert.name for expert in playing]:
+            raise SnapshotRefused(f"its experts are {names}, which experts={learner.experts} does not play")
+        mixture = Mixture.restore(given.part("mixture"))
+        if mixture.prior.size != len(playing):
+            raise SnapshotRefused(f"{len(playing)} experts have {mixture.prior.size} shares of the mixture")
+        learner._set_experts(playing, mixture)
+        learner._totals[...] = given.array("totals", (TOTALS,))
+        learner._unheard[...] = given.array("unheard", (len(playing),))
+        if "views" in given.parts:
+            views = Views.restore(given.part("views"))
+            states = [State.restore(given.part(f"expert{i}")) for i in range(len(playing))]
+            for expert, state in zip(playing, states, strict=True):
+                if state.spec != expert.spec or state.width != views.widths[expert.kind]:
+                    raise SnapshotRefused(f"the state of {expert.name} is of another game, or of another width")
+            learner._lay_out(views, states)
         learner._take_names(given)
         return learner
-
-    def arrays(self) -> dict[str, Vector]:
-        """All that it has learned."""
-        return self._ensemble.arrays()
 
     # ---- within
 
     @property
-    def _experts(self) -> list[Expert]:
-        """Those who still play."""
-        return self._ensemble.experts
-
-    @property
-    def _states(self) -> list[State]:
-        """What each of them remembers; empty before the first row."""
-        return self._ensemble.states
+    def _names_playing(self) -> list[str]:
+        return [expert.name for expert in self.playing]
 
     def _rows(self, X: object, single: bool = False) -> Rows:
         return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
 
     def _logits(self, rows: Rows) -> Vector:
-        if self._ensemble.views is None:
+        if self._predicting is None:
             return np.zeros(len(rows))
-        return np.array([self._ensemble.predict_logit(x) for _, chunk in rows for x in chunk])
+        return np.array([predict_row(*self._predicting, x) for _, chunk in rows for x in chunk])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes = as_weights(weights, rows, LONGEST, HEAVIEST)
+        row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
         late = as_logits(logits, len(rows))
-        if self._ensemble.views is None:
-            self._ensemble.begin(rows.width)
+        if self._views is None:
+            views = Views(rows.width)
+            self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
         announced = np.empty(len(rows))
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
-            self._ensemble.learn(chunk, labels[part], stakes[part], late[part], announced[part])
+            self._learn_chunk(chunk, labels[part], row_weights[part], late[part], announced[part])
         return sigmoid_many(announced)
 
-    def take_back(self, features: int | None, arrays: dict[str, Vector]) -> None:
-        """What `arrays` gave, of so many columns."""
-        self._ensemble = self._within_budget(Ensemble.restored(features, arrays))
+    def _learn_chunk(self, X: Matrix, labels: Vector, weights: Vector, late: Vector, announced: Vector) -> None:
+        """Play the rows; `announced` receives the log-odds, of `late` where a label comes late. O(K d²) a row."""
+        assert self._views is not None
+        first = 0
+        while first < len(X):
+            part = slice(first, first + REVIEW - self.rounds % REVIEW)
+            y, row_weights, z = labels[part], weights[part], announced[part]
+            play_blocks(self.playing, self.states, self._views, self._mixture, X[part], y, row_weights, z)
+            in_time = np.isnan(late[part])
+            z[...] = np.where(in_time, z, late[part])
+            losses = softplus_many(np.where(y == 1.0, -z, z))
+            self._totals += np.array([len(z), row_weights.sum(), row_weights @ losses, np.count_nonzero(~in_time)])
+            if not self._totals.item(ROUNDS) % REVIEW:
+                self._review()
+            first += len(z)
 
-    def _within_budget(self, ensemble: Ensemble) -> Ensemble:
-        if not set(ensemble.experts) <= set(EXPERTS[: self.experts]):
-            raise SnapshotRefused(f"its experts are {ensemble.played}, of which experts={self.experts} leaves fewer")
-        return ensemble
+    def _review(self) -> None:
+        """Let those experts retire that nobody has listened to, now and at the last review.
+
+        An expert that forgets stays, for the day the world changes, and so does the first certified one.
+        """
+        unheard = self._mixture.unheard()
+        staying: list[int] = []
+        leaving: list[int] = []
+        for i, expert in enumerate(self.playing):
+            retires = unheard[i] and self._unheard[i] and i > 0 and expert.forgetting == 1.0
+            (leaving if retires else staying).append(i)
+        self._unheard[:] = unheard
+        if leaving:
+            assert self._views is not None
+            states = [self.states[i] for i in staying]
+            self._set_experts([self.playing[i] for i in staying], self._mixture.without(leaving))
+            self._unheard[:] = unheard[staying]
+            self._lay_out(self._views, states)
+
+    def _set_experts(self, playing: Sequence[Expert], mixture: Mixture) -> None:
+        self.playing = list(playing)
+        self._mixture = mixture
+        self._unheard: Vector = np.zeros(len(playing))  # at the last review
+        self._logits_of_row: Vector = np.zeros(len(playing) + SLOTS)
+
+    def _lay_out(self, views: Views, states: Sequence[State]) -> None:
+        """Lay the experts' states out side by side in one array, so that one compiled call plays a row."""
+        starts: Indices = np.cumsum([0] + [State.size(state.width) for state in states], dtype=np.int64)
+        buffers = np.zeros(starts[-1])
+        self.states = []
+        for state, first, last in zip(states, starts[:-1], starts[1:], strict=True):
+            moved = State(state.spec, state.width, buffers[first:last])
+            self.states.append(moved.holding(state.P, state.w, state.tally, factored=state.factored))
+        self._views = views
+        kinds: Indices = np.array([expert.kind for expert in self.playing], dtype=np.int64)
+        seen = views.columns, views.totals, views.directions, views.phases
+        shares = self._mixture.buffer
+        self._learning = (*seen, views.row, buffers, starts, kinds, shares, self._logits_of_row, self._totals)
+        self._predicting = (*seen, buffers, starts, kinds, shares)

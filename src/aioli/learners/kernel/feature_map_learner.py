@@ -7,7 +7,7 @@ from typing import Any, Self
 import numpy as np
 
 from aioli.learners.aioli import AIOLI
-from aioli.learners.base import ColumnLearner
+from aioli.learners.base import RowsLearner
 from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture, require_bandwidth
 from aioli.learners.kernel.base_learner import BaseLearner, Player
 from aioli.learners.kernel.scales import FARTHEST, METRICS
@@ -59,7 +59,7 @@ class Expert(Player):
         return scaled
 
 
-class FeatureMapLearner(ColumnLearner):
+class FeatureMapLearner(RowsLearner[Rows]):
     """What kernel approximations share. A subclass writes `_expert`, its map, and `_parameters`."""
 
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:
@@ -165,7 +165,7 @@ class FeatureMapLearner(ColumnLearner):
     def __repr__(self) -> str:
         given = [] if self.learner is None else [f"learner={self.learner!r}"]
         given += [f"{name}={value!r}" for name, value in self._parameters().items()]
-        return f"{type(self).__name__}({', '.join(given)}){self._told()}"
+        return f"{type(self).__name__}({', '.join(given)}){self._repr_suffix()}"
 
     # ---- within
 

@@ -13,7 +13,7 @@ import numpy as np
 from scipy import sparse
 
 from aioli.learners.aioli import AIOLI
-from aioli.learners.base import ColumnLearner
+from aioli.learners.base import RowsLearner
 from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
 from aioli.learners.protocol import Capability
@@ -35,7 +35,7 @@ __all__ = ["KernelAIOLI"]
 WIDEST = 1e100  # of a row's columns, well below where a square would overflow; the kernel's space has its own limit
 
 
-class KernelAIOLI(ColumnLearner):
+class KernelAIOLI(RowsLearner[Rows]):
     r"""AIOLI with a kernel: curved boundaries, the same rounds, and the same kind of bound.
 
     With $k_x$ the kernel of x with the t rows so far, K that among them, and $D = \mathrm{diag}(2\lambda/h_s)$, a round
@@ -96,7 +96,7 @@ class KernelAIOLI(ColumnLearner):
     17.6 dimensions learned
     """
 
-    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.SPARSE_ROWS}
+    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.SPARSE_ROWS}
 
     def __init__(
         self,
@@ -254,7 +254,7 @@ class KernelAIOLI(ColumnLearner):
 
     def __repr__(self) -> str:
         given = ", ".join(f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters)
-        return f"KernelAIOLI({given}){self._told()}"
+        return f"KernelAIOLI({given}){self._repr_suffix()}"
 
     # ---- within
 

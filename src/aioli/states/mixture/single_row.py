@@ -13,14 +13,16 @@ from aioli.numerics.logistic import sigmoid, softplus
 from aioli.states.dense.single_row import LOGIT, SPOILED, play_one, predict_logit_one
 from aioli.states.mixture.mixture import announce, combine_rows, unpack_compiled
 from aioli.states.mixture.views import SQUARE_WIDTH, VIEWS, WAVES, view_row
+from aioli.streams.sparse_rows import Indices
 
-__all__ = ["DONE", "LATE", "LONGEST", "LOSS", "ROUNDS", "SLOTS", "learn_row", "predict_row"]
+__all__ = ["DONE", "LATE", "LONGEST", "LOSS", "ROUNDS", "SLOTS", "TOTALS", "learn_row", "predict_row"]
 
 DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
 LONGEST = 1e150  # a row whose square is still finite
-ROUNDS, WEIGHT, LOSS, LATE = range(4)  # what the tally of the whole counts
-LABEL, STAKE, SAID, PROBABILITY = range(4)  # behind the log-odds of the experts
+TOTALS = 4
+ROUNDS, WEIGHT, LOSS, LATE = range(TOTALS)  # what is counted of the whole: late labels last
 SLOTS = 4
+LABEL, STAKE, SAID, PROBABILITY = range(SLOTS)  # behind the log-odds of the experts
 SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
 
 
@@ -44,7 +46,7 @@ def is_row(columns: Matrix, x: Vector) -> bool:
 
 
 @compiled("i8(i8[::1],i8,i8)")
-def read_width(kinds: Vector, kind: int, d: int) -> int:
+def read_width(kinds: Indices, kind: int, d: int) -> int:
     """How much of a view is to be made: all of it, or nothing where no expert reads it."""
     for i in range(kinds.size):
         if kinds[i] == kind:
@@ -54,7 +56,7 @@ def read_width(kinds: Vector, kind: int, d: int) -> int:
 
 @compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],f8[:,::1])")
 def fill_views(
-    columns: Matrix, totals: Vector, directions: Matrix, phases: Vector, x: Vector, kinds: Vector, views: Matrix
+    columns: Matrix, totals: Vector, directions: Matrix, phases: Vector, x: Vector, kinds: Indices, views: Matrix
 ) -> None:
     """Count the row in, and make the views that are read, each at the beginning of its row of `views`. O(d)."""
     d = x.size
@@ -70,8 +72,8 @@ def predict_row(
     directions: Matrix,
     phases: Vector,
     expert_buffers: Vector,
-    starts: Vector,
-    kinds: Vector,
+    starts: Indices,
+    kinds: Indices,
     mixture_buffer: Vector,
     x: Vector,
 ) -> float:
@@ -98,8 +100,8 @@ def learn_row(
     phases: Vector,
     views: Matrix,
     expert_buffers: Vector,
-    starts: Vector,
-    kinds: Vector,
+    starts: Indices,
+    kinds: Indices,
     mixture_buffer: Vector,
     z: Vector,
     tally: Vector,

@@ -1,0 +1,64 @@
+"""Blocks of rows through views, experts and the mixture, side by side on several threads where that pays.
+
+None of the three looks at the one behind it. So while the experts play a block, the views of the next and the mixture
+of the last are made beside them, and expert beside expert. Nothing that comes out depends on who was first.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+
+import numpy as np
+
+from aioli.learners.auto.experts import Expert
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.threads import do_all
+from aioli.states.dense.play import play
+from aioli.states.dense.state import State
+from aioli.states.mixture.mixture import Mixture, combine_rows
+from aioli.states.mixture.views import Views
+
+__all__ = ["play_blocks"]
+
+BLOCK = 1024  # rows whose views stay in the cache while expert after expert reads them
+WORTHWHILE = 512  # rows from which a second thread earns more than it costs
+
+
+def play_blocks(
+    experts: Sequence[Expert],
+    states: Sequence[State],
+    views: Views,
+    mixture: Mixture,
+    X: Matrix,
+    labels: Vector,
+    weights: Vector,
+    announced: Vector,
+) -> None:
+    """Play the rows in order; `announced` receives the mixture's log-odds of each before its label. O(K d²) a row."""
+    blocks = [slice(first, first + BLOCK) for first in range(0, len(X), BLOCK)]
+    viewed: dict[int, list[Matrix]] = {}
+    logits: dict[int, Matrix] = {}
+    read = {expert.kind for expert in experts}
+
+    def make_views(b: int) -> None:
+        viewed[b] = views.of_rows(X[blocks[b]], read)
+        logits[b] = np.full((len(experts), len(viewed[b][0])), math.nan)
+
+    def play_expert(i: int, b: int) -> None:
+        play(states[i], viewed[b][experts[i].kind], labels[blocks[b]], weights[blocks[b]], logits[b][i])
+
+    def combine(b: int) -> None:
+        Z = np.ascontiguousarray(logits.pop(b).T)
+        combine_rows(mixture.buffer, Z, labels[blocks[b]], weights[blocks[b]], announced[blocks[b]])
+
+    widest_first = sorted(range(len(experts)), key=lambda i: -states[i].width)
+    make_views(0)
+    for b in range(len(blocks)):
+        tasks: list[Callable[[], None]] = [partial(play_expert, i, b) for i in widest_first]
+        if b > 0:
+            tasks.append(partial(combine, b - 1))
+        if b + 1 < len(blocks):
+            tasks.append(partial(make_views, b + 1))
+        do_all(tasks, side_by_side=len(logits[b][0]) >= WORTHWHILE)
+        del viewed[b]
+    combine(len(blocks) - 1)
