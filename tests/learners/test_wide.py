@@ -247,7 +247,7 @@ def test_a_file_that_contradicts_itself_is_refused(tmp_path: Path) -> None:
     for wrong in (
         replace(state, arrays=arrays | {"columns": arrays["columns"] + 300}),
         replace(state, arrays=arrays | {"columns": arrays["columns"][::-1]}),
-        replace(state, arrays=arrays | {"columns": arrays["columns"] + 0.5}),
+        replace(state, arrays=arrays | {"columns": arrays["columns"].astype(np.float64) + 0.5}),
         replace(state, arrays=arrays | {"records": arrays["records"][:, 1:]}),
         replace(state, arrays=arrays | {"kinds": arrays["kinds"] + 7}),
         replace(state, arrays=arrays | {"kinds": arrays["kinds"][::-1]}),

@@ -5,6 +5,7 @@ from pathlib import Path
 from support import make_labels, make_rows
 
 from aioli import Auto
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.codec import to_bytes
 
@@ -12,6 +13,11 @@ from aioli.snapshots.codec import to_bytes
 def example_stream(n: int = 300, d: int = 4, seed: int = 0) -> tuple[Matrix, Vector]:
     X = make_rows("random", n, d, seed)
     return X, make_labels(X, seed)
+
+
+def ensemble_of(learner: Auto) -> DenseEnsemble:
+    assert isinstance(learner._player, DenseEnsemble)
+    return learner._player
 
 
 def memory(learner: Auto) -> bytes:

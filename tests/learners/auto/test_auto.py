@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from auto_memory import example_stream, memory, resumed_from_file
+from auto_memory import ensemble_of, example_stream, memory, resumed_from_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -53,7 +53,7 @@ def test_regret_stays_below_the_certificate(kind: str, n: int, d: int, seed: int
     assert running <= running.theorem
     # and nobody loses more over any expert than the mixture may cost
     total = sum(expert.prior for expert in EXPERTS)
-    for expert, state in zip(EXPERTS, learner._player.states, strict=True):
+    for expert, state in zip(EXPERTS, ensemble_of(learner).states, strict=True):
         assert learner.loss <= state.tally[Tally.LOSS] + mixture_cost(n, expert.prior / total) + 1e-6
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from auto_memory import example_stream, memory, resumed_from_file
+from auto_memory import ensemble_of, example_stream, memory, resumed_from_file
 from numpy.testing import assert_allclose
 
 from aioli import Auto
@@ -44,9 +44,11 @@ def test_nobody_listening_lets_an_expert_retire_and_the_game_stays_the_same_row_
     assert EXPERTS[6].name in retired
     assert EXPERTS[0].name not in retired  # it is certified
     assert EXPERTS[4].name not in retired  # it forgets
-    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [e.name for e in single._player.playing]
+    assert [expert.name for expert in EXPERTS if expert.name not in retired] == [
+        e.name for e in ensemble_of(single).playing
+    ]
     assert_allclose(sum(single.weights_.values()), 1.0)
-    assert all(state.tally[Tally.ROUNDS] == 2000 for state in single._player.states)
+    assert all(state.tally[Tally.ROUNDS] == 2000 for state in ensemble_of(single).states)
     assert np.isfinite(single.certificate())
     assert_allclose(single.predict(X[0]), many.predict(X[0]), atol=1e-8)
 
@@ -62,7 +64,7 @@ def test_who_has_retired_stays_away_after_a_stop(
     stopped, never = Auto(), Auto()
     never.learn_many(X[:700], y[:700])
     stopped.learn_many(X[:700], y[:700])
-    assert len(never._player.playing) < len(EXPERTS)
+    assert len(ensemble_of(never).playing) < len(EXPERTS)
     stopped = again(stopped, tmp_path)
     assert stopped.weights_ == never.weights_
     assert np.array_equal(stopped.learn_many(X[700:], y[700:]), never.learn_many(X[700:], y[700:]))
@@ -80,11 +82,11 @@ def test_a_learner_grows_after_some_have_retired(monkeypatch: pytest.MonkeyPatch
     assert_allclose(np.r_[first, second], wide.learn_many(X, y), atol=1e-9)
 
 
-def changed(learner: Auto, values: dict[str, Plain] | None = None, **parts: Snapshot) -> Snapshot:
+def changed(learner: Auto, values: dict[str, Plain], parts: dict[str, Snapshot]) -> Snapshot:
     """Return the snapshot of a learner whose ensemble has other values or parts."""
     whole = learner.snapshot()
     ensemble = whole.part("player", "DenseEnsemble")
-    ensemble = replace(ensemble, values={**ensemble.values, **(values or {})}, parts={**ensemble.parts, **parts})
+    ensemble = replace(ensemble, values={**ensemble.values, **values}, parts={**ensemble.parts, **parts})
     return replace(whole, parts={"player": ensemble})
 
 
@@ -101,14 +103,14 @@ def changed(learner: Auto, values: dict[str, Plain] | None = None, **parts: Snap
 )
 def test_a_file_of_experts_that_do_not_play_is_refused(playing: list[str], tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
-    write_snapshot(path, changed(Auto(experts=2), {"playing": playing}))
+    write_snapshot(path, changed(Auto(experts=2), {"playing": playing}, {}))
     with pytest.raises(SnapshotRefused, match=r"its experts are .*; save it again"):
         Auto.load(path)
 
 
 def test_a_file_with_a_mixture_of_another_size_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
-    write_snapshot(path, changed(Auto(), mixture=Mixture(np.ones(7)).snapshot()))
+    write_snapshot(path, changed(Auto(), {}, {"mixture": Mixture(np.ones(7)).snapshot()}))
     with pytest.raises(SnapshotRefused, match=r"8 experts have 7 shares .*; save it again"):
         Auto.load(path)
 
@@ -117,10 +119,9 @@ def test_a_file_with_states_of_another_game_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "model.aioli"
     learner = Auto(experts=2)
     learner.learn_many(*example_stream(n=10))
-    assert isinstance(learner._player, dense_ensemble.DenseEnsemble)
-    wider, other = State(EXPERTS[1].spec, 50).snapshot(), learner._player.states[1].snapshot()
+    wider, other = State(EXPERTS[1].spec, 50).snapshot(), ensemble_of(learner).states[1].snapshot()
     for wrong in ({"expert1": wider}, {"expert0": other}, {"views": Views(7).snapshot()}):
-        write_snapshot(path, changed(learner, **wrong))
+        write_snapshot(path, changed(learner, {}, wrong))
         with pytest.raises(SnapshotRefused, match=r"is of another game, or of another width"):
             Auto.load(path)
 
