@@ -3,13 +3,17 @@ PYTHON ?= python3
 EXTRAS ?= dev
 BIN := .venv/bin
 
-.PHONY: demo test check bench quality paper clean
+.PHONY: demo test contracts check bench quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
 
 test: .venv/.dev
 	$(BIN)/pytest --numprocesses=auto
+
+# every learner through every property that it promises, as a table
+contracts: .venv/.dev
+	PYTHONPATH=tests $(BIN)/python -m contracts
 
 check: .venv/.dev
 	$(BIN)/ruff format --check .

@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from contracts import (
-    assert_many_rows_are_one_row_at_a_time,
+from baseline_games import (
     assert_parameter_must_be_positive,
-    assert_what_is_refused_leaves_no_trace,
     play,
     rows_within,
 )
@@ -87,9 +85,7 @@ def test_the_bound_is_nearly_reached_by_rows_that_each_bring_a_new_direction() -
     assert 0.5 * bound < regret < bound
 
 
-def test_contract() -> None:
-    assert_many_rows_are_one_row_at_a_time(AWV)
-    assert_what_is_refused_leaves_no_trace(AWV)
+def test_parameters_are_shown_and_must_be_positive() -> None:
     assert_parameter_must_be_positive(AWV, "ridge")
     assert repr(AWV(0.5)) == "AWV(ridge=0.5, intercept=True)"
     assert AWV().square_regret_bound(3.0) == 0.0

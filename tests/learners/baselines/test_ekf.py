@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from contracts import (
-    assert_many_rows_are_one_row_at_a_time,
+from baseline_games import (
     assert_parameter_must_be_positive,
-    assert_what_is_refused_leaves_no_trace,
 )
 from numpy.testing import assert_allclose
 from support import game, make_labels, make_rows
@@ -62,8 +60,6 @@ def test_rows_at_the_edge_of_its_reach_keep_it_finite() -> None:
         learner.learn([1.1e6, 0.0, 0.0], 1)
 
 
-def test_contract() -> None:
-    assert_many_rows_are_one_row_at_a_time(EKF)
-    assert_what_is_refused_leaves_no_trace(EKF)
+def test_parameters_are_shown_and_must_be_positive() -> None:
     assert_parameter_must_be_positive(EKF, "ridge")
     assert repr(EKF(0.5)) == "EKF(ridge=0.5, intercept=True)"

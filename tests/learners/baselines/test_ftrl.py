@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from contracts import (
-    assert_many_rows_are_one_row_at_a_time,
+from baseline_games import (
     assert_parameter_must_be_positive,
-    assert_what_is_refused_leaves_no_trace,
     play,
     rows_within,
 )
@@ -108,9 +106,7 @@ def test_a_row_that_would_cost_the_minimum_its_digits_is_refused() -> None:
     assert learner.rounds == 1
 
 
-def test_contract() -> None:
-    assert_many_rows_are_one_row_at_a_time(FTRL)
-    assert_what_is_refused_leaves_no_trace(FTRL)
+def test_parameters_are_shown_and_must_be_positive() -> None:
     assert_parameter_must_be_positive(FTRL, "ridge")
     assert repr(FTRL()) == "FTRL(ridge=1.0, intercept=True)"
     with pytest.raises(ValueError, match="radius is 0"):

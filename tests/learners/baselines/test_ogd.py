@@ -4,10 +4,8 @@ import math
 
 import numpy as np
 import pytest
-from contracts import (
-    assert_many_rows_are_one_row_at_a_time,
+from baseline_games import (
     assert_parameter_must_be_positive,
-    assert_what_is_refused_leaves_no_trace,
     play,
     rows_within,
 )
@@ -83,9 +81,7 @@ def test_rows_of_zeros_teach_nothing() -> None:
     assert learner.regret_bound() == 0.0
 
 
-def test_contract() -> None:
-    assert_many_rows_are_one_row_at_a_time(OGD)
-    assert_what_is_refused_leaves_no_trace(OGD)
+def test_parameters_are_shown_and_must_be_positive() -> None:
     assert_parameter_must_be_positive(OGD, "radius")
     assert_parameter_must_be_positive(OGD, "widest")
 

@@ -18,40 +18,37 @@ class History:
     r"""The rows so far, signed by their labels, $\tilde x_s = (2y_s - 1)x_s$: each distinct one, and how often it came.
 
     The likelihood depends on nothing else: $\sum_s \ell_s(\theta) = \sum_i c_i\log(1 + e^{-\theta^\top\tilde x_i})$.
-    Distinct rows are kept in sorted order, so that their order tells nothing about when they came.
+    Distinct rows are kept in sorted order, so that their order tells nothing about when they came. Equal rows are put
+    together when somebody asks; the result replaces what was known in one assignment, so that threads may ask at once.
     """
 
     def __init__(self, width: int) -> None:
-        self._rows: Matrix = np.empty((0, width))
-        self._counts: Vector = np.empty(0)
-        self._waiting: list[Matrix] = []
-        self._wait = 0
+        self.width = width
         self.rounds = 0
-
-    @property
-    def width(self) -> int:
-        """How many coordinates a row has."""
-        return self._rows.shape[1]
+        self._known: tuple[Matrix, Vector, list[Matrix]] = np.empty((0, width)), np.empty(0), []  # the list waits
+        self._sorted = 0  # rounds whose rows do not wait
 
     def add(self, X: Matrix, labels: Vector) -> None:
         """Enter rows with their labels, 0.0 or 1.0. O(d log n) a row, amortised."""
-        self._waiting.append(signed(X, labels))
-        self._wait += len(X)
+        rows, _, waiting = self._known
+        if len(X):
+            waiting.append(signed(X, labels))
         self.rounds += len(X)
-        if self._wait > PATIENCE + len(self._rows):
+        if self.rounds - self._sorted > PATIENCE + len(rows):
             self.distinct()
 
     def distinct(self) -> tuple[Matrix, Vector]:
         """Return the distinct signed rows, and how often each came."""
-        if self._wait:
-            rows = np.concatenate([self._rows, *self._waiting])
-            counts = np.concatenate([self._counts, np.ones(self._wait)])
+        rows, counts, waiting = self._known
+        if waiting:
+            rows = np.concatenate([rows, *waiting])
+            counts = np.concatenate([counts, np.ones(len(rows) - len(counts))])
             order = np.lexsort(rows.T)
             rows, counts = rows[order], counts[order]
             first = np.flatnonzero(np.append(True, (rows[1:] != rows[:-1]).any(axis=1)))
-            self._rows, self._counts = rows[first], np.add.reduceat(counts, first)
-            self._waiting, self._wait = [], 0
-        return self._rows, self._counts
+            rows, counts = rows[first], np.add.reduceat(counts, first)
+            self._known, self._sorted = (rows, counts, []), self.rounds
+        return rows, counts
 
     def and_one(self, row: Vector, weight: float) -> tuple[Matrix, Vector]:
         """Return `distinct` with one further signed row of this weight, which is not entered."""
@@ -68,8 +65,8 @@ class History:
         """Make an equal history from a snapshot."""
         rows = snapshot.of("History").array("rows", (None, None)).copy()
         history = cls(rows.shape[1])
-        history._rows, history._counts = rows, snapshot.array("counts", (len(rows),)).copy()
-        history.rounds = snapshot.whole("rounds")
+        history._known = rows, snapshot.array("counts", (len(rows),)).copy(), []
+        history.rounds = history._sorted = snapshot.whole("rounds")
         return history
 
 

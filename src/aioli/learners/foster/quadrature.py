@@ -36,9 +36,10 @@ class Quadrature:
         """Return the log-odds of the mixture. O(1) a node; O(k) where the row is unlike the k distinct ones so far."""
         mesh = self._mesh
         if within(x, mesh.axes, mesh.reach):
-            tilt(mesh.nodes, mesh.log_weights, x, self._after0, self._after1)
-            total0, sound0 = sum_up(self._after0, mesh.edge, mesh.columns)
-            total1, sound1 = sum_up(self._after1, mesh.edge, mesh.columns)
+            after0, after1 = np.empty_like(mesh.log_weights), np.empty_like(mesh.log_weights)  # threads may predict
+            tilt(mesh.nodes, mesh.log_weights, x, after0, after1)
+            total0, sound0 = sum_up(after0, mesh.edge, mesh.columns)
+            total1, sound1 = sum_up(after1, mesh.edge, mesh.columns)
             if sound0 and sound1:
                 return total1 - total0
         return self._evidence_with(x) - self._evidence_with(-x)

@@ -1,0 +1,13 @@
+"""The properties that every learner keeps, as far as its capabilities promise them.
+
+`make contracts` plays every learner of `subjects.py` through every property and prints the table; `test_contracts.py`
+does the same, a test each.
+"""
+
+from contracts import capabilities, every_learner
+from contracts.playing import Property
+from contracts.subjects import LEARNERS, SUBJECTS, Subject
+
+__all__ = ["LEARNERS", "PROPERTIES", "SUBJECTS", "Property", "Subject"]
+
+PROPERTIES = [*every_learner.PROPERTIES, *capabilities.PROPERTIES]
