@@ -1,7 +1,6 @@
 """The game over a whole stream: reading ahead, predicting, learning, scoring, in memory that does not grow."""
 
 import queue
-import re
 import threading
 import time
 from bisect import bisect_right
@@ -12,6 +11,7 @@ from contextlib import nullcontext
 from dataclasses import replace
 from typing import Any
 
+from aioli.errors import FileRefused, RowRefused
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
 from aioli.evaluate.history import Point
@@ -113,13 +113,16 @@ class Playing:
             self._look()
         self.whole = True
 
-    def _play_rows(self, X: Any, y: Vector, weights: Vector | None, where: Where | None) -> None:
+    def _play_rows(self, X: Any, y: Vector, weights: Vector | None, where: Where) -> None:
         self.whole, self.torn = False, True
         try:
             p = _learn(self.learner, X, y, weights)
         except ValueError as error:
             self.whole, self.torn = True, False  # a refused call leaves the learner as it was
-            raise ValueError(_placed(str(error), where, self.within)) from error
+            if isinstance(error, RowRefused) and error.row is not None:
+                place = where(self.within + error.row)
+                raise FileRefused(error.placed(place), path=self.stream.name, place=place) from error
+            raise
         self.torn = False
         if self.spool is not None:
             self.spool.add(p, y)
@@ -155,14 +158,6 @@ class Playing:
                 weights=dict(weights) if isinstance(weights, dict) else None,
             )
         )
-
-
-def _placed(refusal: str, where: Where | None, first: int) -> str:
-    """A learner's refusal of one of the rows that it was given, with the row's place in the file."""
-    row = re.match(r"row (\d+): ", refusal)
-    if row is None or where is None:
-        return refusal
-    return f"{where(first + int(row[1]))}: {refusal[row.end() :]}".replace(" (nothing was learned)", "")
 
 
 def _learn(learner: Any, X: Any, y: Vector, weights: Vector | None) -> Vector:

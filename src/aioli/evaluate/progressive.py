@@ -13,7 +13,8 @@ from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.streams.rows import as_labels, is_sparse
+from aioli.streams.matrices import is_sparse
+from aioli.streams.rows import as_labels
 
 __all__ = ["Checkpoint", "progressive"]
 

@@ -1,15 +1,18 @@
-"""The border for wide rows of which most entries are 0: checked like any others, and never made dense."""
+"""The border for wide rows of which most entries are 0: checked as dense rows are, and never made dense."""
 
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from aioli.errors import ParameterRefused
 from aioli.numerics.compiling import Vector, compiled
-from aioli.streams.rows import as_table, why_refused
+from aioli.streams.files.table import Csr
+from aioli.streams.matrices import Values, as_matrix
+from aioli.streams.rows import row_refused
 
 __all__ = ["Indices", "SparseChunk", "SparseRows"]
 
@@ -28,11 +31,10 @@ class SparseChunk(NamedTuple):
 
 
 class SparseRows:
-    r"""A matrix of rows of any kind as canonical CSR: float64, columns in order, none twice, no zeros kept. O(nnz).
+    r"""Checks a matrix of rows of any kind and keeps it as canonical CSR: float64, columns in order, no zeros. O(nnz).
 
     `values` is the matrix and `norms` the rows' lengths $\|x\|$. An intercept is counted in the norms, as
-    $\sqrt{1 + \|x\|^2}$, but not stored: whoever plays the rows knows that it is 1. What the user gave is never
-    changed.
+    $\sqrt{1 + \|x\|^2}$, but not stored, since it is always 1. What the user gave is never changed.
 
     >>> from scipy import sparse
     >>> rows = SparseRows(sparse.csr_array([[0.0, 3.0, 4.0], [0.0, 0.0, 1.0]]), intercept=False, widest=1e100)
@@ -51,7 +53,7 @@ class SparseRows:
         names: Sequence[str] | None = None,
         single: bool = False,
     ) -> None:
-        self.values = _canonical(as_table(X, width=width, names=names, single=single))
+        self.values = _canonical(as_matrix(X, width=width, names=names, single=single))
         self.single = single
         self.intercept = intercept
         self.names = names
@@ -66,7 +68,7 @@ class SparseRows:
         return int(self.values.shape[0])
 
     def __iter__(self) -> Iterator[tuple[int, SparseChunk]]:
-        """The chunks, each with the number of its first row."""
+        """Yield the chunks, each with the number of its first row."""
         ends, start = self.values.indptr, 0
         while start < len(self):
             fitting = int(np.searchsorted(ends, int(ends[start]) + CHUNK_ENTRIES, side="right")) - 1
@@ -85,21 +87,21 @@ class SparseRows:
             start = stop
 
     def lengths(self) -> Iterator[tuple[int, Vector]]:
-        """The norms of the rows, as `as_weights` asks for them."""
+        """Yield the norms of all rows at once, with the number of the first."""
         yield 0, self.norms
 
-    def _refuse(self, t: int, widest: float) -> None:
+    def _refuse(self, t: int, widest: float) -> NoReturn:
         entries = slice(int(self.values.indptr[t]), int(self.values.indptr[t + 1]))
         row, columns = self.values.data[entries], self.values.indices[entries]
-        where = "the row" if self.single else f"row {t}"
         finite = np.isfinite(row)
         worst = int(np.argmax(np.abs(row) if finite.all() else ~finite))
-        raise ValueError(why_refused(where, int(columns[worst]), float(row[worst]), self.names, widest))
+        which = None if self.single else t
+        raise row_refused(which, int(columns[worst]), float(row[worst]), self.names, widest)
 
 
 @compiled("void(i8[::1],f8[::1],f8,f8[::1])", reassociate=True)
 def measure(indptr: Indices, data: Vector, ones: float, norms: Vector) -> None:
-    r"""$\sqrt{\mathrm{ones} + \sum_i x_i^2}$ of each row. O(nnz)."""
+    r"""Write $\sqrt{\mathrm{ones} + \sum_i x_i^2}$ of each row into `norms`. O(nnz)."""
     for t in range(norms.size):
         norm2 = ones
         for i in range(indptr[t], indptr[t + 1]):
@@ -107,13 +109,15 @@ def measure(indptr: Indices, data: Vector, ones: float, norms: Vector) -> None:
         norms[t] = math.sqrt(norm2)
 
 
-def _canonical(values: Any) -> Any:
+def _canonical(values: Values) -> Csr:
+    """Return the matrix as CSR of float64 with columns in order, none twice and no zeros kept; a copy if need be."""
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
         matrix = sparse.csr_array(values).astype(np.float64, copy=False)
     try:
         matrix.check_format(full_check=True)
     except ValueError as error:
-        raise ValueError(f"a sparse matrix that contradicts itself came ({error}); build it again") from None
+        message = f"a sparse matrix that contradicts itself came ({error}); build it again"
+        raise ParameterRefused(message, parameter="X") from None
     if not matrix.has_canonical_format or not matrix.data.all():
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -6,6 +6,7 @@ from file_reading import check_resuming, gzipped, read, refused
 
 from aioli.streams.files import delimited, window
 from aioli.streams.files.opening import open_reader
+from aioli.streams.files.table import Table
 
 
 def write(folder: Path, text: str | bytes, name: str = "a.csv") -> Path:
@@ -110,7 +111,9 @@ def test_a_nul_byte_is_part_of_a_cell(tmp_path: Path) -> None:
 def test_rows_before_a_ragged_one_are_given_first(tmp_path: Path) -> None:
     reader = open_reader(str(write(tmp_path, "a,b\n1,2\n3,4\n5\n")))
     rows = reader.tables(reader.columns, None, None)
-    np.testing.assert_array_equal(next(rows).numbers, [[1.0, 2.0], [3.0, 4.0]])
+    first = next(rows)
+    assert isinstance(first, Table)
+    np.testing.assert_array_equal(first.numbers, [[1.0, 2.0], [3.0, 4.0]])
     with pytest.raises(ValueError, match="line 4: has 1 cells"):
         next(rows)
 

@@ -17,7 +17,7 @@ from aioli.numerics.logistic import sigmoid
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.streams.rows import as_table
+from aioli.streams.matrices import as_matrix
 
 __all__ = ["Auto"]
 
@@ -211,7 +211,7 @@ class Auto(Remembering, ColumnLearner):
 
     def _player_of(self, X: object, single: bool = False) -> DenseEnsemble | Wide:
         """Return who would play if these rows came first."""
-        if not is_wide(as_table(X, width=None, names=self.feature_names_, single=single)):
+        if not is_wide(as_matrix(X, width=None, names=self.feature_names_, single=single)):
             return self._player
         wide = Wide(experts=self.experts)
         wide.feature_names_ = self.feature_names_

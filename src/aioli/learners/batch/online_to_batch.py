@@ -18,7 +18,8 @@ from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.legacy_files import read_file, write_file
 from aioli.states.certificate import Certificate
-from aioli.streams.rows import as_label, as_labels, as_table
+from aioli.streams.matrices import as_matrix
+from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["OnlineToBatch"]
 
@@ -115,7 +116,7 @@ class OnlineToBatch:
 
     def predict_logit(self, x: object) -> float:
         """The log-odds of `predict`."""
-        return float(self.predict_logit_many(as_table(x, width=self.n_features_, names=None, single=True))[0])
+        return float(self.predict_logit_many(as_matrix(x, width=self.n_features_, names=None, single=True))[0])
 
     def predict_logit_many(self, X: object) -> Vector:
         """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
@@ -130,7 +131,7 @@ class OnlineToBatch:
         if weight == 1.0:
             announced = float(self.learner_.learn(x, y))
         else:
-            row = as_table(x, width=self.n_features_, names=None, single=True)
+            row = as_matrix(x, width=self.n_features_, names=None, single=True)
             announced = float(learn_rows(self.learner_, row, [as_label(y)], [weight])[0])
         if before is not None:
             self._keep(before)
@@ -144,7 +145,7 @@ class OnlineToBatch:
         once. If one row is not a row, nothing is learned from any.
         """
         names = getattr(self.learner_, "feature_names_", None)
-        table = as_table(X, width=self.n_features_, names=names, single=False)
+        table = as_matrix(X, width=self.n_features_, names=names, single=False)
         count = table.shape[0]
         labels = as_labels(y, count)
         stakes: Any = None if weights is None else np.asanyarray(weights)
@@ -287,7 +288,7 @@ class OnlineToBatch:
 
     def _check(self, X: object, single: bool = False) -> None:
         """A state from before the first row knows no width, so the border is here."""
-        as_table(X, width=self.n_features_, names=None, single=single)
+        as_matrix(X, width=self.n_features_, names=None, single=single)
 
 
 def _part(name: str, value: object) -> float:

@@ -1,0 +1,126 @@
+"""Matrices of any kind that a caller may give, such as lists, data frames and sparse arrays; others are refused."""
+
+import sys
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import UNCHANGED, ParameterRefused, RowRefused
+
+if TYPE_CHECKING:
+    from scipy.sparse import coo_array, csr_array
+
+__all__ = ["FILL", "Values", "as_matrix", "is_sparse", "unmasked"]
+
+FILL = "drop it or fill it first"
+
+Values: TypeAlias = "NDArray[Any] | csr_array[Any, tuple[int, int]]"  # real numbers of any type, not yet float64
+
+
+def is_sparse(X: object) -> bool:
+    """Return whether X is a SciPy sparse array. SciPy is not loaded for it: without SciPy nobody can have one."""
+    loaded = sys.modules.get("scipy.sparse")
+    return loaded is not None and bool(loaded.issparse(X))
+
+
+def as_matrix(X: object, *, width: int | None, names: Sequence[str] | None, single: bool) -> Values:
+    """Return a two-dimensional array or CSR matrix of real numbers, as wide as it must be, not yet converted."""
+    values = _two_dimensional(X, single=single)
+    count, columns = values.shape
+    if count == 0 or columns == 0:
+        raise _no_rows(
+            f"an empty matrix, of shape {values.shape}, came; give at least one row and one column", values.shape
+        )
+    if width is not None and columns != width:
+        what = "the row has" if single else "rows have"
+        advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
+        raise _no_rows(f"{what} {columns} columns; this learner knows {width}: {advice}{UNCHANGED}", values.shape)
+    if names is not None and len(names) != columns:
+        raise _no_rows(f"{len(names)} names came for {columns} columns; give one a column{UNCHANGED}", values.shape)
+    return values
+
+
+def _two_dimensional(X: object, *, single: bool) -> Values:
+    if is_sparse(X):
+        return _as_csr(cast("coo_array[Any]", X), single)
+    X = unmasked(X, "column")
+    try:
+        values = np.asarray(X)
+    except ValueError as error:
+        message = f"rows of different widths, or not of numbers, came ({error}); give a rectangle"
+        raise _no_rows(message, type(X)) from None
+    if values.dtype.kind == "O" and _is_frame_of_numbers(X):
+        values = values.astype(np.float64)
+    if single:
+        if values.ndim == 2 and values.shape[0] == 1:
+            values = values[0]
+        if values.ndim != 1:
+            shape = f"an array of shape {values.shape} came for one row"
+            raise _no_rows(f"{shape}; give one dimension, or use the _many form", values.shape)
+        values = values[None, :]
+    elif values.ndim != 2:
+        shape = f"an array of shape {values.shape} came for many rows"
+        raise _no_rows(f"{shape}; give two dimensions: rows and columns", values.shape)
+    if values.dtype.kind not in "biuf":
+        _refuse_type(values)
+    return values
+
+
+def _as_csr(X: "coo_array[Any]", single: bool) -> Values:
+    if single and X.ndim == 1:
+        X = X.reshape((1, -1))
+    if X.ndim != 2 or (single and X.shape[0] != 1):
+        wanted = "one row" if single else "many rows"
+        raise _no_rows(f"a sparse array of shape {X.shape} came for {wanted}; give two dimensions", X.shape)
+    values = X.tocsr()
+    if values.dtype.kind not in "biuf":
+        _refuse_type(values)
+    return values
+
+
+@runtime_checkable
+class _Frame(Protocol):
+    """A data frame: its columns have types of their own."""
+
+    @property
+    def dtypes(self) -> Iterable[object]: ...
+
+
+@runtime_checkable
+class _Type(Protocol):
+    """The type of a column, of NumPy or of pandas; its kind is one letter."""
+
+    @property
+    def kind(self) -> str: ...
+
+
+def _is_frame_of_numbers(X: object) -> bool:
+    """Return whether X is a data frame of several types of number, which NumPy makes an array of objects."""
+    return isinstance(X, _Frame) and all(isinstance(t, _Type) and t.kind in "biuf" for t in list(X.dtypes))
+
+
+def _no_rows(message: str, came: object) -> ParameterRefused:
+    return ParameterRefused(message, parameter="X", value=came)
+
+
+def _refuse_type(values: Values) -> NoReturn:
+    if isinstance(values, np.ndarray) and values.dtype.kind == "O":
+        for (t, column), value in np.ndenumerate(values):
+            if not isinstance(value, (int, float, np.number)):
+                raise RowRefused(f"is {value!r}", row=t, column=column, value=value, remedy="give real numbers")
+    advice = f"give real numbers, e.g. with .astype(float){UNCHANGED}"
+    raise _no_rows(f"values of type {values.dtype} came; {advice}", values.dtype)
+
+
+def unmasked(given: object, what: str) -> object:
+    """Return the data of a masked array; a masked entry is refused, since it is missing."""
+    if not isinstance(given, np.ma.MaskedArray):
+        return given
+    if np.ma.is_masked(given):
+        *row, last = np.argwhere(np.ma.getmaskarray(given))[0].tolist()
+        if row or what == "column":
+            raise RowRefused("is masked", row=row[0] if row else None, column=last, remedy=FILL)
+        raise RowRefused(f"{what} is masked", row=last, remedy=FILL)
+    return np.ma.getdata(given)
