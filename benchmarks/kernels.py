@@ -126,10 +126,10 @@ def _line(name: str, X: Matrix, y: Vector) -> str:
 
 def _alone(learner: ColumnLearner, rows: int) -> str:
     """The loss of the best bandwidth by itself, where one map has served all rows."""
-    player = learner._player if isinstance(learner, FeatureMapLearner) else None
-    if not isinstance(player, BandwidthMixture):
+    known = learner._forecaster if isinstance(learner, FeatureMapLearner) else None
+    if not isinstance(known, BandwidthMixture):
         return ""
-    whole = [expert.loss / rows for expert in player.experts if expert.rounds == rows]
+    whole = [each.loss / rows for each in known.maps if each.rounds == rows]
     return f"; {min(whole):.4f}" if whole else "; –"
 
 

@@ -10,7 +10,7 @@ from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.base import RowsLearner
-from aioli.learners.parameters import require_number, with_parameters
+from aioli.learners.parameters import as_given, require_number, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
@@ -237,8 +237,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         played: dict[str, Plain] = asdict(self._spec)
         if self.ridge is None:
             played["ridge"] = None
-        given = self._parameters()
-        return {k: given[k] if type(given[k]) in (int, float) and given[k] == v else v for k, v in played.items()}
+        return as_given(self, played)
 
     def _parameters(self) -> dict[str, Plain]:
         return {

@@ -3,7 +3,7 @@
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import ClassVar, Generic, Self, TypeVar
+from typing import Generic, Self, TypeVar
 
 import numpy as np
 
@@ -23,7 +23,7 @@ Checked = TypeVar("Checked", bound=Measured)
 class ColumnLearner(ABC):
     """A learner of rows with weights and late labels, whose columns may have names."""
 
-    capabilities: ClassVar[frozenset[Capability]] = frozenset(
+    capabilities: frozenset[Capability] = frozenset(
         {
             Capability.CERTIFIES,
             Capability.LEARNS_LATE,

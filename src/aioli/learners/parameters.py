@@ -1,6 +1,6 @@
 """Parameters of learners: each is what it must be or is refused by its name; plain values go into snapshots."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from inspect import signature
 from numbers import Integral, Real
 from typing import TypeVar
@@ -10,7 +10,7 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.snapshots.tree import Plain, Snapshot
 
-__all__ = ["plain_parameters", "require_number", "require_positive", "require_whole", "with_parameters"]
+__all__ = ["as_given", "plain_parameters", "require_number", "require_positive", "require_whole", "with_parameters"]
 
 Made = TypeVar("Made")
 
@@ -54,6 +54,12 @@ def plain_parameters(learner: object) -> dict[str, Plain]:
     """Return the parameters that a learner was made with, each read from its attribute of the same name."""
     given = vars(learner)
     return {name: _plain(name, given[name]) for name in signature(type(learner)).parameters}
+
+
+def as_given(learner: object, played: Mapping[str, Plain]) -> dict[str, Plain]:
+    """Return the parameters that are played, each as the learner was given it where that is the same plain number."""
+    given = vars(learner)
+    return {k: given[k] if type(given[k]) in (int, float) and given[k] == v else v for k, v in played.items()}
 
 
 def with_parameters(make: Callable[..., Made], snapshot: Snapshot) -> Made:

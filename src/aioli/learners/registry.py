@@ -5,13 +5,31 @@
 AIOLI(radius=2.0, ridge=None, regulariser=1.0, curvature='tight', forgetting=1.0, intercept=True)
 """
 
+from typing import TypeGuard
+
 import aioli
-from aioli.errors import SnapshotRefused
-from aioli.learners.protocol import Learner, require_learner
+from aioli.errors import CapabilityMissing, SnapshotRefused
+from aioli.learners.protocol import Learner, Saves, require_learner, saves
 from aioli.learners.remembering import Remembering
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["restore_learner"]
+__all__ = ["is_restorable", "restore_learner", "snapshot_part"]
+
+
+def is_restorable(learner: Learner) -> TypeGuard[Saves]:
+    """Return whether `restore_learner` takes its snapshot: it saves itself, and its class is an exported one."""
+    kind = type(learner)
+    return saves(learner) and kind.__name__ in aioli.__all__ and getattr(aioli, kind.__name__) is kind
+
+
+def snapshot_part(learner: Learner) -> Snapshot:
+    """Return the snapshot of a learner that is part of something else, from which `restore_learner` makes an equal."""
+    if not is_restorable(learner):
+        raise CapabilityMissing(
+            f"{type(learner).__name__} has no snapshot that aioli could restore, so what holds it cannot be saved "
+            "either; pickle it"
+        )
+    return learner.snapshot()
 
 
 def restore_learner(snapshot: Snapshot) -> Learner:

@@ -1,14 +1,18 @@
 """Files, copies and pickles of a learner: each is a way of moving its snapshot."""
 
+import copy
+import copyreg
 import os
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Self
 
-from aioli.errors import AioliError, SnapshotRefused
+from aioli.errors import AioliError, ParameterRefused, SnapshotRefused
+from aioli.learners.protocol import Capability
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["Remembering"]
+__all__ = ["Remembering", "RemembersParts"]
 
 
 class Remembering(ABC):
@@ -30,11 +34,17 @@ class Remembering(ABC):
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Self:
         """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
+        return cls._load(path, cls.restore)
+
+    @classmethod
+    def _load(cls, path: str | os.PathLike[str], restore: Callable[[Snapshot], Self]) -> Self:
         snapshot = read_snapshot(path)
         if snapshot.kind != cls.__name__:
             raise SnapshotRefused(f"{path}: holds a learner of type {snapshot.kind!r}, not {cls.__name__!r}")
         try:
-            return cls.restore(snapshot)
+            return restore(snapshot)
+        except ParameterRefused as error:  # of the caller's, not of the file's
+            raise ParameterRefused(f"{path}: {error}", parameter=error.parameter, value=error.value) from error
         except (AioliError, TypeError, KeyError, OverflowError, MemoryError) as error:
             raise SnapshotRefused(f"{path}: is not a complete learner ({error}); save it again") from error
 
@@ -46,6 +56,28 @@ class Remembering(ABC):
 
     def __reduce__(self) -> tuple[object, ...]:
         return _restored, (type(self), self.snapshot())
+
+
+class RemembersParts(Remembering):
+    """Copies and pickles a learner whose parts may have no snapshot: where one has none, Python copies part by part."""
+
+    capabilities: frozenset[Capability]
+
+    def __copy__(self) -> Self:
+        return copy.deepcopy(self)
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        if Capability.SAVES in self.capabilities:
+            return super().__deepcopy__(memo)
+        copied = type(self).__new__(type(self))
+        memo[id(self)] = copied
+        vars(copied).update(copy.deepcopy(vars(self), memo))
+        return copied
+
+    def __reduce__(self) -> tuple[object, ...]:
+        if Capability.SAVES in self.capabilities:
+            return super().__reduce__()
+        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
 
 
 def _restored(kind: type[Remembering], snapshot: Snapshot) -> Remembering:

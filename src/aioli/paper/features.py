@@ -20,7 +20,7 @@ from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.dictionary import KERNELS
 from aioli.learners.kernel.kernel_aioli import KernelAIOLI
 from aioli.learners.kernel.nystrom import Nystrom
-from aioli.learners.kernel.random_features import RandomFeatures, Waves, random_directions
+from aioli.learners.kernel.random_features import FourierMap, RandomFeatures, random_directions
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.paper.drawing import Axes, Figure, tidy
@@ -94,7 +94,7 @@ def best_function(X: Matrix, y: Vector, radius: float) -> float:
 def kernel_error(X: Matrix, features: int, seed: int) -> float:
     """The root mean square error of the kernel between the first rows."""
     W = random_directions(features // 2, WIDTH, "rbf", True, np.random.default_rng([seed, 0]))
-    F = Waves(BaseLearner(AIOLI()), 1.0, W).map(X[:200])
+    F = FourierMap(BaseLearner.fresh(AIOLI()), 1.0, W).map(X[:200])
     return float(np.sqrt(np.mean((F @ F.T - KERNELS["rbf"](X[:200], X[:200])) ** 2)))
 
 

@@ -1,13 +1,15 @@
 """The reservoir: every round is kept equally often, and few ever enter."""
 
-import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from aioli.errors import SnapshotRefused
 from aioli.learners.batch.reservoir import Reservoir
+from aioli.snapshots.codec import from_bytes, to_bytes
 
 
 def played(reservoir: Reservoir, n: int) -> int:
@@ -44,17 +46,23 @@ def test_few_rounds_enter() -> None:
 
 
 def test_a_restored_reservoir_goes_on_with_the_same_rounds() -> None:
-    reservoir, restored = Reservoir(3, seed=1), Reservoir(3, seed=2)
+    reservoir = Reservoir(3, seed=1)
     played(reservoir, 50)
-    restored.restore(json.loads(json.dumps(reservoir.to_header())))
+    restored = Reservoir.restore(from_bytes(to_bytes(reservoir.snapshot())))
     for each in (reservoir, restored):
         played(each, 10_000)
     assert (restored.rounds, restored.next) == (reservoir.rounds, reservoir.next)
 
 
-def test_a_header_that_is_no_sample_is_refused() -> None:
-    header = Reservoir(3, seed=1).to_header()
-    wrong = ({"rounds": [1, 2, 3, 4], "next": 9}, {"rounds": [7], "next": 7}, {"rounds": [0]}, {"W": 0.0})
-    for change in wrong:
-        with pytest.raises(ValueError, match="are no sample of 3"):
-            Reservoir(3, seed=1).restore(header | change)
+@pytest.mark.parametrize(
+    ("rounds", "following", "W"), [([1, 2, 3, 4], 9, 1.0), ([7], 7, 1.0), ([0], 1, 1.0), ([], 1, 0.0)]
+)
+def test_a_snapshot_that_is_no_sample_is_refused(rounds: list[int], following: int, W: float) -> None:
+    snapshot = Reservoir(3, seed=1).snapshot()
+    wrong = replace(
+        snapshot,
+        values={**snapshot.values, "next": following, "W": W},
+        arrays={"rounds": np.array(rounds, dtype=np.int64)},
+    )
+    with pytest.raises(SnapshotRefused, match="are no sample of 3"):
+        Reservoir.restore(wrong)

@@ -13,7 +13,7 @@ from aioli import AIOLI, Nystrom, RandomFeatures
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.kernel.bandwidth import PAST_LOSS, PAST_REGRET, RATIOS, BandwidthMixture
 from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
-from aioli.learners.kernel.random_features import Waves
+from aioli.learners.kernel.random_features import FourierMap
 from aioli.learners.kernel.scales import METRICS, SAMPLE, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.mixture import Mixture, mixture_cost
@@ -32,8 +32,8 @@ def drifting(n: int) -> tuple[Matrix, Vector]:
 
 
 def mixture_of(learner: FeatureMapLearner) -> BandwidthMixture:
-    assert isinstance(learner._player, BandwidthMixture)
-    return learner._player
+    assert isinstance(learner._forecaster, BandwidthMixture)
+    return learner._forecaster
 
 
 # ---- scales
@@ -121,10 +121,10 @@ def test_the_first_rows_are_learned_again_on_every_new_map() -> None:
     scaling = Scaling.of(X, "rbf")
     assert mixture.scaling is not None
     assert_array_equal(mixture.scaling.unit, scaling.unit)
-    for i, expert in enumerate(mixture.experts):
+    for i, expert in enumerate(mixture.maps):
         assert expert.rounds == 64
-        assert isinstance(expert, Waves)
-        fresh = learner._expert(2, RATIOS[i], i)
+        assert isinstance(expert, FourierMap)
+        fresh = learner._maps().fresh(2, RATIOS[i], i)
         fresh.play(scaling(X), y, None, None)
         assert_allclose(expert.loss, fresh.loss, rtol=1e-12)
 
@@ -134,13 +134,13 @@ def test_the_whole_is_never_far_behind_a_bandwidth() -> None:
     learner = RandomFeatures(features=32)
     learner.learn_many(X[:512], y[:512])  # from here on the map is fixed
     mixture = mixture_of(learner)
-    begun, before = learner.loss, [expert.loss for expert in mixture.experts]
+    begun, before = learner.loss, [expert.loss for expert in mixture.maps]
     learner.learn_many(X[512:], y[512:])
     assert mixture.tally[PAST_LOSS] == 0.0
-    for expert, loss in zip(mixture.experts, before, strict=True):
+    for expert, loss in zip(mixture.maps, before, strict=True):
         if expert.rounds == 1500:  # those that retired are behind for good
             assert learner.loss - begun <= expert.loss - loss + mixture_cost(1500, 1e-3)
-    assert learner.loss <= min(expert.loss for expert in mixture.experts if expert.rounds == 1500) + 10.0
+    assert learner.loss <= min(expert.loss for expert in mixture.maps if expert.rounds == 1500) + 10.0
 
 
 def test_a_bandwidth_that_nobody_heeds_twice_retires_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,7 +149,7 @@ def test_a_bandwidth_that_nobody_heeds_twice_retires_and_the_rest_goes_on(monkey
     monkeypatch.setattr(Mixture, "unheard", lambda _: np.array([True, False, False, False]))
     learner.learn_many(X, y)
     assert learner.bandwidths_[RATIOS[0]] == 0.0
-    assert [expert.rounds for expert in mixture_of(learner).experts] == [2048, 2500, 2500, 2500]
+    assert [expert.rounds for expert in mixture_of(learner).maps] == [2048, 2500, 2500, 2500]
     assert sum(learner.bandwidths_.values()) == pytest.approx(1.0)
     assert np.isfinite(learner.predict_many(X[:5])).all()
     assert np.isfinite(learner.certificate())
@@ -164,9 +164,9 @@ def test_where_scales_drift_a_new_epoch_begins_and_the_certificate_covers_all() 
         learner.learn_many(X[seen : end - 1], y[seen : end - 1])
         mixture = mixture_of(learner)
         past = float(mixture.tally[PAST_LOSS])
-        named = int(np.argmax(mixture.weights))
-        expert = mixture.experts[named]
-        assert isinstance(expert, Waves)
+        named = int(np.argmax(mixture.shares))
+        expert = mixture.maps[named]
+        assert isinstance(expert, FourierMap)
         assert mixture.scaling is not None
         epochs.append((end - expert.rounds - 1, past, [expert.map(mixture.scaling(X))]))
         learner.learn_many(X[end - 1 : end], y[end - 1 : end])

@@ -15,7 +15,7 @@ from support import make_labels, make_rows
 from aioli import AIOLI, FTRL, Auto, KernelAIOLI, Nystrom
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.kernel.dictionary import KERNELS, Dictionary
-from aioli.learners.kernel.nystrom import Projections
+from aioli.learners.kernel.nystrom import NystromMap
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.curvature import tight_curvature_many
@@ -31,9 +31,9 @@ def example(n: int, d: int = 2, seed: int = 0) -> tuple[Matrix, Vector]:
     return X, (np.sin(3.0 * X[:, 0]) * X[:, 1] + 0.3 * rng.normal(size=n) > 0.0).astype(np.float64)
 
 
-def expert_of(learner: Nystrom) -> Projections:
-    assert isinstance(learner._player, Projections)
-    return learner._player
+def map_of(learner: Nystrom) -> NystromMap:
+    assert isinstance(learner._forecaster, NystromMap)
+    return learner._forecaster
 
 
 def kernel_learner(K: Matrix, y: Vector, radius: float, ridge: float, c: float) -> Vector:
@@ -90,7 +90,7 @@ def test_a_full_dictionary_moves_with_its_rows_and_keeps_its_certificate() -> No
     X, y = moving(1500)
     learner = Nystrom(AIOLI(4.0, 0.1), points=20, bandwidth=0.7)
     learner.learn_many(X, y)
-    expert = expert_of(learner)
+    expert = map_of(learner)
     assert learner.dictionary_sizes_ == [20]
     moved = expert.dictionary.points[:, 0] > 15.0 / 0.7
     assert 5 <= moved.sum() <= 20
@@ -111,9 +111,9 @@ def test_regret_stays_below_the_certificate_through_exchanges(
     played: list[Matrix] = [np.empty((0, 0))]  # every row so far, as seen, in the coordinates of now
     exchanges = []
     volumes: list[float] = []  # log det K before each exchange
-    learn, drop = Projections._learn, Dictionary.drop
+    learn, drop = NystromMap._learn, Dictionary.drop
 
-    def learning(self: Projections, F: Matrix, y: Vector, w: None, z: None, rows: slice, said: Vector) -> None:
+    def learning(self: NystromMap, F: Matrix, y: Vector, w: None, z: None, rows: slice, said: Vector) -> None:
         learn(self, F, y, w, z, rows, said)
         before = np.zeros((len(played[0]), F.shape[1]))
         before[:, : played[0].shape[1]] = played[0]
@@ -128,7 +128,7 @@ def test_regret_stays_below_the_certificate_through_exchanges(
         exchanges.append(j)
         return cosines, sines
 
-    monkeypatch.setattr(Projections, "_learn", learning)
+    monkeypatch.setattr(NystromMap, "_learn", learning)
     monkeypatch.setattr(Dictionary, "drop", dropping)
     for t, x in enumerate(X):
         if adversarial:

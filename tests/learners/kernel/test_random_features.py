@@ -12,12 +12,14 @@ from numpy.testing import assert_allclose, assert_array_equal
 from support import make_labels, make_rows
 
 from aioli import AIOLI, EKF, FTRL, Auto, RandomFeatures
+from aioli.errors import CapabilityMissing
 from aioli.evaluate.hindsight import best_in_ball
+from aioli.learners.kernel.bandwidth import BandwidthMixture
 from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.dictionary import KERNELS
 from aioli.learners.kernel.feature_map_learner import default_learner
-from aioli.learners.kernel.random_features import Waves, random_directions
-from aioli.learners.protocol import Learner
+from aioli.learners.kernel.random_features import FourierMap, random_directions
+from aioli.learners.protocol import Learner, saves
 from aioli.numerics.compiling import Matrix, Vector
 
 Again = Callable[[RandomFeatures, Path], RandomFeatures]
@@ -31,9 +33,9 @@ def rings(n: int, seed: int = 0) -> tuple[Matrix, Vector]:
     return np.column_stack([radius * np.cos(angle), radius * np.sin(angle)]), y
 
 
-def waves(features: int, width: int, kernel: str = "rbf", orthogonal: bool = True, seed: int = 0) -> Waves:
+def waves(features: int, width: int, kernel: str = "rbf", orthogonal: bool = True, seed: int = 0) -> FourierMap:
     W = random_directions(features // 2, width, kernel, orthogonal, np.random.default_rng(seed))
-    return Waves(BaseLearner(default_learner()), 1.0, W)
+    return FourierMap(BaseLearner.fresh(default_learner()), 1.0, W)
 
 
 def kernel_error(features: int, width: int, kernel: str = "rbf", orthogonal: bool = True, seeds: int = 20) -> float:
@@ -141,15 +143,15 @@ def test_regret_stays_below_the_certificate(bandwidth: float | str, adversarial:
         learner.learn(x, y[t])
     certificate = learner.certificate(tight=True)
     assert certificate <= learner.certificate() + 1e-9
-    player = learner._player
-    if bandwidth == "auto":  # the map of the bandwidth that the certificate names; all rows were played on it
-        mixture = getattr(player, "scaling", None), getattr(player, "experts", [])
-        named = int(np.argmax(getattr(player, "weights", [])))
-        assert mixture[0] is not None
-        F = mixture[1][named].map(mixture[0](X))
+    known = learner._forecaster
+    if isinstance(known, BandwidthMixture):  # the map that the certificate names; all rows were played on it
+        assert known.scaling is not None
+        named = known.maps[int(np.argmax(known.shares))]
+        assert isinstance(named, FourierMap)
+        F = named.map(known.scaling(X))
     else:
-        assert isinstance(player, Waves)
-        F = player.map(X)
+        assert isinstance(known, FourierMap)
+        F = known.map(X)
     best = best_in_ball(F, y, certificate.radius, intercept=True)
     assert learner.loss - best.loss <= certificate + 1e-6
 
@@ -172,8 +174,27 @@ def test_a_learner_that_knows_no_weights_refuses_them() -> None:
     with pytest.raises(ValueError, match="takes neither weights nor late labels"):
         learner.learn(X[1], y[1], weight=2.0)
     assert math.isinf(learner.certificate())
-    with pytest.raises(ValueError, match="FTRL has no file format"):
-        learner.save("never.aioli")
+
+
+class Subclass(FTRL):
+    """A learner that the package does not export: no snapshot of it could be restored from a file."""
+
+
+@pytest.mark.parametrize("bandwidth", [0.7, "auto"])
+def test_a_base_learner_from_elsewhere_is_copied_and_pickled_but_not_saved(
+    bandwidth: float | str, tmp_path: Path
+) -> None:
+    X, y = rings(140)
+    learner = RandomFeatures(Subclass(1.0), features=8, bandwidth=bandwidth)
+    learner.learn_many(X[:70], y[:70])
+    assert not saves(learner)
+    with pytest.raises(CapabilityMissing, match=r"Subclass has no snapshot.*pickle it"):
+        learner.save(tmp_path / "never.aioli")
+    assert not list(tmp_path.iterdir())
+    copies = copy.copy(learner), copy.deepcopy(learner), pickle.loads(pickle.dumps(learner))
+    said = learner.learn_many(X[70:], y[70:])
+    for copied in copies:
+        assert_array_equal(copied.learn_many(X[70:], y[70:]), said)
 
 
 @pytest.mark.parametrize("bandwidth", [0.7, "auto"])
@@ -196,7 +217,7 @@ def saved(learner: RandomFeatures, folder: Path) -> RandomFeatures:
 
 @pytest.mark.parametrize("again", [saved, lambda a, _: pickle.loads(pickle.dumps(a)), lambda a, _: copy.copy(a)])
 @pytest.mark.parametrize("bandwidth", [0.7, "auto"])
-@pytest.mark.parametrize("underneath", [None, AIOLI(2.0, intercept=False), Auto(2)])
+@pytest.mark.parametrize("underneath", [None, AIOLI(2.0, intercept=False), Auto(2), EKF(0.1)])
 @pytest.mark.parametrize("stop", [0, 2, 70])
 def test_stopping_and_going_on_is_never_stopping(
     again: Again, bandwidth: float | str, underneath: Learner | None, stop: int, tmp_path: Path

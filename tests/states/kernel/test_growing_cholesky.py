@@ -1,6 +1,7 @@
 """The growing factor against the definition, written down from the kernel matrix itself."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,9 +10,11 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 from support import curvatures, game, make_labels, make_rows
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.codec import to_bytes
 from aioli.states.kernel.certificate import dimension_learned, running_certificate, tight_certificate
 from aioli.states.kernel.growing_cholesky import NOISE, PANEL, STIFFEST, GrowingCholesky
 
@@ -122,13 +125,17 @@ def test_a_state_lives_on_from_what_is_saved_of_it() -> None:
     y = make_labels(X, 0)
     state = GrowingCholesky(game(forgetting=0.99))
     played(state, X[:200], y[:200])
-    twin = GrowingCholesky.from_tensors(
-        state.spec, 200, {name: array.copy() for name, array in state.tensors().items()}
-    )
-    assert_array_equal(played(state, X, y)[200:], played(twin, X, y)[200:])
-    tensors = state.tensors()
-    for name in tensors:
-        with pytest.raises((KeyError, ValueError), match=r"300 rows|factor|ledger|tally"):
-            GrowingCholesky.from_tensors(state.spec, 300, {k: v for k, v in tensors.items() if k != name})
-        with pytest.raises(ValueError, match="300 rows, and a factor of other shapes"):
-            GrowingCholesky.from_tensors(state.spec, 300, {**tensors, name: np.zeros((3, 1))})
+    before = state.snapshot()
+    restored = GrowingCholesky.restore(before)
+    assert_array_equal(played(state, X, y)[200:], played(restored, X, y)[200:])
+    assert to_bytes(GrowingCholesky.restore(before).snapshot()) == to_bytes(before)  # neither has written to it
+    after = state.snapshot()
+    assert to_bytes(after) == to_bytes(restored.snapshot())
+    for name in after.arrays:
+        lacking = {other: array for other, array in after.arrays.items() if other != name}
+        with pytest.raises(SnapshotRefused, match=f"the array '{name}' is missing"):
+            GrowingCholesky.restore(replace(after, arrays=lacking))
+        with pytest.raises(SnapshotRefused, match=f"the array '{name}' has shape"):
+            GrowingCholesky.restore(replace(after, arrays={**after.arrays, name: np.zeros((3, 1))}))
+    with pytest.raises(SnapshotRefused, match="301 leverages are known of 300 rows"):
+        GrowingCholesky.restore(replace(after, values={**after.values, "levers": 301}))

@@ -1,6 +1,7 @@
 """Rows that are kept: dense, sparse, growing, shared with drafts."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,15 +12,21 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 from support import make_rows
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix
-from aioli.states.kernel.kept_rows import KeptRows, block_of, is_sparse
+from aioli.snapshots.codec import to_bytes
+from aioli.states.kernel.kept_rows import KeptRows, Table, block_of
 
 KINDS: list[Callable[[Matrix], Any]] = [np.asarray, sparse.csr_array]
 
 
+def is_sparse(rows: Table) -> bool:
+    return not isinstance(rows, np.ndarray)
+
+
 def dense(kept: KeptRows) -> Matrix:
     rows, squares = kept.block()
-    table: Matrix = rows.toarray() if is_sparse(rows) else rows
+    table: Matrix = rows if isinstance(rows, np.ndarray) else rows.toarray()
     assert_allclose(squares, np.sum(table * table, axis=1), rtol=1e-12)
     return table
 
@@ -36,7 +43,9 @@ def test_rows_of_both_kinds_are_kept_in_order(pieces: list[tuple[int, Callable[[
         assert_array_equal(dense(kept), X[:start])
         for other in KINDS:
             assert is_sparse(kept.in_kind(block_of(other(X[:2]))).rows) == any_sparse
-    assert_array_equal(dense(KeptRows.from_tensors(4, kept.tensors())), X)
+    restored = KeptRows.restore(kept.snapshot())
+    assert_array_equal(dense(restored), X)
+    assert to_bytes(restored.snapshot()) == to_bytes(kept.snapshot())
     wider = kept.widened(2)
     assert_array_equal(dense(wider), np.pad(X, ((0, 0), (0, 2))))
     assert_array_equal(dense(kept), X)
@@ -70,12 +79,16 @@ def test_appending_copies_each_row_a_few_times_at_most() -> None:
 
 
 def test_what_cannot_be_rows_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"rows of shape \(2, 3\) for 4 columns"):
-        KeptRows.from_tensors(4, {"rows": np.ones((2, 3))})
     kept = KeptRows(4)
+    kept.append(block_of(np.ones((2, 4))))
+    snapshot = kept.snapshot()
+    with pytest.raises(SnapshotRefused, match=r"the array 'rows' has shape \(2, 3\), not \(2, 4\)"):
+        KeptRows.restore(replace(snapshot, arrays={**snapshot.arrays, "rows": np.ones((2, 3))}))
     kept.append(block_of(sparse.csr_array(np.eye(4))))
-    tensors = kept.tensors()
-    with pytest.raises(ValueError, match="ind"):
-        KeptRows.from_tensors(3, tensors)
-    with pytest.raises(KeyError):
-        KeptRows.from_tensors(4, {"data": tensors["data"]})
+    snapshot = kept.snapshot()
+    with pytest.raises(SnapshotRefused, match="the sparse rows contradict themselves"):
+        KeptRows.restore(replace(snapshot, values={"width": 3, "sparse": True}))
+    for name in snapshot.arrays:
+        lacking = {other: array for other, array in snapshot.arrays.items() if other != name}
+        with pytest.raises(SnapshotRefused, match=f"the array '{name}' is missing"):
+            KeptRows.restore(replace(snapshot, arrays=lacking))

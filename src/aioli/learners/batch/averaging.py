@@ -1,10 +1,10 @@
 """The average of probabilities, as log-odds: no digit is lost where all of them are next to 0 or 1."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
+from aioli.learners.protocol import Learner, weighs
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import finite_logit_many, softplus_many
 
@@ -12,7 +12,7 @@ __all__ = ["average_log_odds", "log_odds"]
 
 
 def average_log_odds(given: Sequence[Vector]) -> Vector:
-    r"""The log-odds of $\frac1m\sum_i\sigma(z_i)$: $\log\sum_i\sigma(z_i) - \log\sum_i\sigma(-z_i)$. O(m) a row.
+    r"""Return the log-odds of $\frac1m\sum_i\sigma(z_i)$: $\log\sum_i\sigma(z_i) - \log\sum_i\sigma(-z_i)$. O(m) a row.
 
     By $\log\sigma(z) = -\mathrm{softplus}(-z)$ nothing overflows.
 
@@ -25,8 +25,11 @@ def average_log_odds(given: Sequence[Vector]) -> Vector:
     return np.asarray(np.logaddexp.reduce(-softplus_many(-Z)) - np.logaddexp.reduce(-softplus_many(Z)))
 
 
-def log_odds(learner: Any, X: object) -> Vector:
-    """A learner's log-odds of each row; from its probabilities, where it has no other, at most those of 1 - 2⁻⁵³."""
-    if hasattr(learner, "predict_logit_many"):
-        return np.asarray(learner.predict_logit_many(X))
+def log_odds(learner: Learner, X: object) -> Vector:
+    """Return a learner's log-odds of each row: of a plain one, without weights, at most those of 1 - 2⁻⁵³.
+
+    The log-odds that a plain learner announces are not bounded: one that is certain would decide the average alone.
+    """
+    if weighs(learner):
+        return learner.predict_logit_many(X)
     return finite_logit_many(learner.predict_many(X))

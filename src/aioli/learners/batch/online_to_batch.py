@@ -2,29 +2,39 @@
 
 import copy
 import math
-import os
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
-from typing import Any, Self, cast
+from typing import Any, Self
 
 import numpy as np
 
+from aioli.errors import AioliError, CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.batch.averaging import average_log_odds, log_odds
-from aioli.learners.batch.bundle import pack, unpack
 from aioli.learners.batch.reservoir import Reservoir
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.parameters import require_whole
-from aioli.learners.protocol import Learner
+from aioli.learners.parameters import require_whole, with_parameters
+from aioli.learners.protocol import Capability, Learner, certifies, names_columns
+from aioli.learners.registry import is_restorable, restore_learner, snapshot_part
+from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.matrices import as_matrix
 from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["OnlineToBatch"]
 
+OF_THE_LEARNER = {  # what the average can do where its learner can
+    Capability.CERTIFIES,
+    Capability.NAMES_COLUMNS,
+    Capability.SAVES,
+    Capability.SPARSE_ROWS,
+    Capability.WEIGHS,
+}
 
-class OnlineToBatch:
+
+class OnlineToBatch(RemembersParts):
     r"""The average of m states of a learner, of rounds drawn uniformly: a batch model (a corollary of the paper).
 
     Let $f_t$ be the learner's prediction function before round t, and τ uniform on 1, …, n. If the rows are drawn
@@ -93,43 +103,46 @@ class OnlineToBatch:
     def __init__(
         self, learner: Learner | None = None, states: int = 16, seed: int = 0, share: float | None = None
     ) -> None:
-        self.learner = fresh_copy(learner)
+        self.learner: Learner = fresh_copy(learner)
         self.states = require_whole("states", states, least=1)
         self.seed = require_whole("seed", seed, least=0)
         self.share = (1.0 if self.states == 1 else 0.5) if share is None else _part("share", share)
+        self.capabilities = self.learner.capabilities & OF_THE_LEARNER
+        if not is_restorable(self.learner):
+            self.capabilities -= {Capability.SAVES}
         self.rounds = 0
-        self.learner_ = copy.deepcopy(self.learner)
+        self.learner_: Learner = copy.deepcopy(self.learner)
         self._reservoir = Reservoir(self.states, self.seed)
-        self._kept: list[Any] = []  # a state for each of the reservoir's slots
+        self._kept: list[Learner] = []  # a state for each of the reservoir's slots
 
     # ---- predicting
 
     def predict(self, x: object) -> float:
-        r"""The probability that the row's label is 1, $\frac1m\sum_i f_{\tau_i}(x)$; changes nothing."""
+        r"""Return the probability that the row's label is 1, $\frac1m\sum_i f_{\tau_i}(x)$; changes nothing."""
         self._check(x, single=True)
         return float(np.mean([state.predict(x) for state in self._averaged()]))
 
     def predict_many(self, X: object) -> Vector:
-        """Each row's probability; changes nothing."""
+        """Return each row's probability; changes nothing."""
         self._check(X)
         return np.asarray(np.mean([state.predict_many(X) for state in self._averaged()], axis=0))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`."""
+        """Return the log-odds of `predict`."""
         return float(self.predict_logit_many(as_matrix(x, width=self.n_features_, names=None, single=True))[0])
 
     def predict_logit_many(self, X: object) -> Vector:
-        """The log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
         self._check(X)
         return average_log_odds([log_odds(state, X) for state in self._averaged()])
 
     # ---- learning
 
     def learn(self, x: object, y: object, weight: float = 1.0) -> float:
-        """Learn from one row and its label; returns the probability that the learner announced before the label."""
+        """Learn from one row and its label; return the probability that the learner announced before the label."""
         before = copy.deepcopy(self.learner_) if self._reservoir.next == self.rounds + 1 else None
         if weight == 1.0:
-            announced = float(self.learner_.learn(x, y))
+            announced = self.learner_.learn(x, y)
         else:
             row = as_matrix(x, width=self.n_features_, names=None, single=True)
             announced = float(learn_rows(self.learner_, row, [as_label(y)], [weight])[0])
@@ -139,25 +152,24 @@ class OnlineToBatch:
         return announced
 
     def learn_many(self, X: object, y: object, weights: object = None) -> Vector:
-        """Play the rows in order; returns what the learner announced for each before its label.
+        """Play the rows in order; return what the learner announced for each before its label.
 
         The rounds whose states are kept are those that `learn` row by row keeps; between them, rows are learned at
         once. If one row is not a row, nothing is learned from any.
         """
-        names = getattr(self.learner_, "feature_names_", None)
-        table = as_matrix(X, width=self.n_features_, names=names, single=False)
+        table = as_matrix(X, width=self.n_features_, names=self.feature_names_, single=False)
         count = table.shape[0]
         labels = as_labels(y, count)
         stakes: Any = None if weights is None else np.asanyarray(weights)
         if stakes is not None and stakes.shape != (count,):
-            raise ValueError(
+            raise AioliError(
                 f"{count} rows came with weights of shape {stakes.shape}; give one a row (nothing was learned)"
             )
         if self._reservoir.next > self.rounds + count:
             announced = learn_rows(self.learner_, table, labels, stakes)
             self.rounds += count
             return announced
-        playing = self._aside()
+        playing = self._draft()
         try:
             announced = playing._play(table, labels, stakes)
         except ValueError:
@@ -169,11 +181,15 @@ class OnlineToBatch:
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """The learner's certificate: nats of regret, in its one pass, proven not to have been exceeded."""
-        return cast(Certificate, self.learner_.certificate(tight))
+        """Return the learner's certificate: nats of regret, in its one pass, proven not to have been exceeded."""
+        if not certifies(self.learner_):
+            raise CapabilityMissing(
+                f"{type(self.learner_).__name__} has no certificate, so its average has none either"
+            )
+        return self.learner_.certificate(tight)
 
     def excess_risk_bound(self, tight: bool = False) -> float:
-        r"""$C_n/n$ in nats: what bounds, **in expectation**, the excess risk of the average over every θ of the ball.
+        r"""Return $C_n/n$ in nats: what bounds, **in expectation**, the excess risk of the average over θ of the ball.
 
         The expectation is over the n rows, drawn independently from one law, and over the rounds kept; so this is one
         draw of a quantity whose mean is a bound, not a bound for this very sample. `certificate().theorem / n` is the
@@ -185,93 +201,92 @@ class OnlineToBatch:
 
     @property
     def loss(self) -> float:
-        """The sum of the losses of what the learner announced, in nats."""
-        return float(self.learner_.loss)
+        """Return the sum of the losses of what the learner announced, in nats."""
+        return self.learner_.loss
 
     @property
     def n_features_(self) -> int | None:
-        """How many columns a row has; None before the first row."""
-        return cast(int | None, self.learner_.n_features_)
+        """Return how many columns a row has; None before the first row."""
+        return self.learner_.n_features_
 
     @property
     def kept_rounds_(self) -> list[int]:
-        """The rounds, counted from 1, whose states are averaged, in order; a state is that before its round."""
+        """Return the rounds, counted from 1, whose states are averaged, in order; a state is that before its round."""
         return sorted(self._reservoir.rounds[slot] for slot in self._slots())
 
     @property
     def feature_names_(self) -> list[str] | None:
-        """Names of the columns, where the learner has them; None until given."""
-        return cast(list[str] | None, self.learner_.feature_names_)
+        """Return the names of the columns; None until given, or where the learner knows none."""
+        return self.learner_.feature_names_ if names_columns(self.learner_) else None
 
     @feature_names_.setter
     def feature_names_(self, names: Sequence[str] | None) -> None:
         for state in (self.learner_, *self._kept):
-            state.feature_names_ = names
+            if not names_columns(state):
+                raise CapabilityMissing(f"{type(state).__name__} knows no names of columns")
+            state.feature_names_ = None if names is None else list(names)
 
     # ---- its life
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it to one file, whole or not at all; what is loaded from it goes on bit for bit the same.
+    def snapshot(self) -> Snapshot:
+        """Return the learner, the states kept of it, and the reservoir that chooses them.
 
-        For learners that save themselves, such as `AIOLI` and `Auto`.
+        For learners that have a snapshot themselves, as all of the package have.
         """
-        headers, tensors = pack([self.learner, self.learner_, *self._kept])
-        header = {
-            "learner": "OnlineToBatch",
+        learners = {"template": self.learner, "learner": self.learner_}
+        learners |= {f"state {i}": state for i, state in enumerate(self._kept)}
+        parts = {name: snapshot_part(learner) for name, learner in learners.items()}
+        values: dict[str, Plain] = {
             "parameters": {"states": self.states, "seed": self.seed, "share": self.share},
             "rounds": self.rounds,
-            "reservoir": self._reservoir.to_header(),
-            "within": headers,
         }
-        write_file(path, header, tensors)
+        return Snapshot("OnlineToBatch", values, parts=parts | {"reservoir": self._reservoir.snapshot()})
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, tensors = read_file(path, "OnlineToBatch")
-        try:
-            template, learner, *kept = unpack(header["within"], tensors)
-            model = cls(template, **header["parameters"])
-            model._reservoir.restore(header["reservoir"])
-            if len(kept) != len(model._reservoir.rounds) or not 0 <= int(header["rounds"]) < model._reservoir.next:
-                raise ValueError(f"{len(kept)} states of rounds {model._reservoir.rounds}, {header['rounds']} in all")
-            model.learner_, model._kept, model.rounds = learner, kept, int(header["rounds"])
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal model from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of("OnlineToBatch")
+        model = with_parameters(partial(cls, restore_learner(given.part("template"))), given)
+        model.learner_ = restore_learner(given.part("learner"))
+        model._reservoir = reservoir = Reservoir.restore(given.part("reservoir"))
+        model._kept = [restore_learner(given.part(f"state {i}")) for i in range(len(reservoir.rounds))]
+        model.rounds = given.whole("rounds")
+        if reservoir.size != model.states or model.rounds >= reservoir.next:
+            raise SnapshotRefused(
+                f"{len(model._kept)} of {reservoir.size} states, of rounds {reservoir.rounds}, came with "
+                f"{model.rounds} rounds and room for {model.states} states"
+            )
         return model
 
     def __repr__(self) -> str:
         told = f"  # {self.rounds} rows, {len(self._slots())} states averaged" if self.rounds else ""
         return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}, share={self.share:g}){told}"
 
-    def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # a copy that shared the learner would learn with the original
-
     # ---- within
 
     def _slots(self) -> list[int]:
-        """The slots whose rounds are among the last share; where none is, that of the latest round."""
+        """Return the slots whose rounds are among the last share; where none is, that of the latest round."""
         rounds = self._reservoir.rounds
         first = (1.0 - self.share) * self.rounds
         return [i for i, t in enumerate(rounds) if t > first] or [i for i, t in enumerate(rounds) if t == max(rounds)]
 
-    def _averaged(self) -> list[Any]:
+    def _averaged(self) -> list[Learner]:
         return [self._kept[slot] for slot in self._slots()] or [self.learner_]
 
-    def _keep(self, state: Any) -> None:
+    def _keep(self, state: Learner) -> None:
         slot = self._reservoir.admit()
         self._kept[slot : slot + 1] = [state]
 
-    def _aside(self) -> Self:
-        """A twin that learns instead, until all is well; a state that is kept never changes, so it is shared."""
-        twin = type(self).__new__(type(self))
-        vars(twin).update(vars(self))
-        twin.learner_, twin._reservoir = copy.deepcopy(self.learner_), copy.deepcopy(self._reservoir)
-        twin._kept = list(self._kept)
-        return twin
+    def _draft(self) -> Self:
+        """Return a copy that learns instead, until all is well; a state kept never changes, so it is shared."""
+        draft = type(self).__new__(type(self))
+        vars(draft).update(vars(self))
+        draft.learner_, draft._reservoir = copy.deepcopy(self.learner_), copy.deepcopy(self._reservoir)
+        draft._kept = list(self._kept)
+        return draft
 
     def _play(self, table: Any, labels: Vector, stakes: Any) -> Vector:
-        """The rows between two rounds that enter the reservoir, at once, then the next."""
+        """Learn the rows between two rounds that enter the reservoir at once; keep the state before each of these."""
         announced = np.empty(len(labels))
         start = 0
         while start < len(labels):
@@ -287,11 +302,12 @@ class OnlineToBatch:
         return announced
 
     def _check(self, X: object, single: bool = False) -> None:
-        """A state from before the first row knows no width, so the border is here."""
+        """Refuse rows of another width here: a state from before the first row knows none."""
         as_matrix(X, width=self.n_features_, names=None, single=single)
 
 
 def _part(name: str, value: object) -> float:
     if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
-        raise ValueError(f"{name} is {value!r}; it must be a number above 0 and at most 1")
+        wanted = "a number above 0 and at most 1"
+        raise ParameterRefused(f"{name} is {value!r}; it must be {wanted}", parameter=name, value=value)
     return float(value)

@@ -1,9 +1,13 @@
 """Which rounds of a stream of unknown length are remembered: a uniform sample of m of them, chosen as they come."""
 
 import math
-from typing import Any
+from typing import Self
 
 import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.snapshots.generators import restore_generator, snapshot_generator
+from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["Reservoir"]
 
@@ -56,7 +60,7 @@ class Reservoir:
         self._rng = np.random.Generator(np.random.PCG64(seed))
 
     def admit(self) -> int:
-        """Let the round `next` in: the slot that it takes, which is a new one while there are fewer than m."""
+        """Let the round `next` in; return the slot that it takes, which is a new one while there are fewer than m."""
         if len(self.rounds) < self.size:
             slot = len(self.rounds)
             self.rounds.append(self.next)
@@ -69,19 +73,27 @@ class Reservoir:
         return slot
 
     def _passed_over(self) -> int:
-        """1 - random() is in (0, 1]: its logarithm is finite, and W is kept below 1 where it is 0."""
+        """Draw how many rounds do not enter: 1 - random() is in (0, 1], so its logarithm is finite; W stays below 1."""
         self._W = min(self._W * (1.0 - self._rng.random()) ** (1.0 / self.size), 1.0 - 2.0**-53)
         return int(math.log(1.0 - self._rng.random()) / math.log1p(-self._W))
 
-    def to_header(self) -> dict[str, Any]:
-        """What JSON can hold of it: all."""
-        return {"rounds": self.rounds, "next": self.next, "W": self._W, "rng": self._rng.bit_generator.state}
+    def snapshot(self) -> Snapshot:
+        """Return the rounds, the next one to enter, W, and the generator that draws."""
+        values: dict[str, Plain] = {"size": self.size, "next": self.next, "W": self._W}
+        rounds = {"rounds": np.array(self.rounds, dtype=np.int64)}
+        return Snapshot("Reservoir", values, rounds, {"generator": snapshot_generator(self._rng)})
 
-    def restore(self, header: dict[str, Any]) -> None:
-        """Go on where the reservoir that wrote the header was."""
-        rounds = [int(t) for t in header["rounds"]]
-        following, W = int(header["next"]), float(header["W"])
-        if len(rounds) > self.size or not all(1 <= t < following for t in rounds) or not 0.0 < W <= 1.0:
-            raise ValueError(f"rounds {rounds} before round {following} are no sample of {self.size}")
-        self._rng.bit_generator.state = header["rng"]
-        self.rounds, self.next, self._W = rounds, following, W
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal reservoir from a snapshot: it chooses the same rounds from there."""
+        given = snapshot.of("Reservoir")
+        reservoir = cls(given.whole("size", least=1), seed=0)
+        reservoir.rounds, reservoir.next = given.integers("rounds", (None,)).tolist(), given.whole("next", least=1)
+        reservoir._W = given.number("W")
+        reservoir._rng = restore_generator(given.part("generator"))
+        entered = all(1 <= t < reservoir.next for t in reservoir.rounds)
+        if len(reservoir.rounds) > reservoir.size or not entered or not 0.0 < reservoir._W <= 1.0:
+            raise SnapshotRefused(
+                f"rounds {reservoir.rounds} before round {reservoir.next} are no sample of {reservoir.size}"
+            )
+        return reservoir

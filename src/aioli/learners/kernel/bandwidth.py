@@ -14,18 +14,20 @@ log₂ n of them. A certificate is a sum over epochs.
 """
 
 import math
-from collections.abc import Callable
+from typing import Protocol, Self
 
 import numpy as np
 
-from aioli.learners.kernel.base_learner import Arrays, Player
-from aioli.learners.kernel.scales import Sample, Scaling
+from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.kernel.base_learner import Forecaster
+from aioli.learners.kernel.scales import METRICS, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
+from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.mixture import Mixture, announce, combine_rows, unpack_compiled
 
-__all__ = ["BandwidthMixture", "require_bandwidth"]
+__all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]
 
 RATIOS = (0.25, 0.5, 1.0, 2.0)  # bandwidths beside the median distance
 SETTLED = 64  # rows up to which every new map is better than the last
@@ -34,36 +36,30 @@ RETIRING = 1024  # rows from which a bandwidth that nobody heeds may retire
 
 ROUNDS, LOSS, PAST_LOSS, PAST_REGRET = range(4)  # entries of the tally
 
-MakeExpert = Callable[[int, float, int], Player]  # width, bandwidth, number
+
+class FeatureMaps(Protocol):
+    """Makes the feature maps of one learner."""
+
+    def fresh(self, width: int, bandwidth: float, number: int) -> Forecaster:
+        """Return a map of rows of this width that has learned nothing; `number` tells several of them apart."""
+        ...
+
+    def restore(self, snapshot: Snapshot) -> Forecaster:
+        """Make the map of a snapshot."""
+        ...
 
 
 def require_bandwidth(bandwidth: object) -> float | None:
-    """The bandwidth as a number, or None for "auto"; anything else is refused."""
+    """Return the bandwidth as a number, or None for "auto"; anything else is refused."""
     if isinstance(bandwidth, str) and bandwidth == "auto":
         return None
     if isinstance(bandwidth, (int, float, np.number)) and 1e-100 <= float(bandwidth) <= 1e100:
         return float(bandwidth)
-    raise ValueError(f'bandwidth is {bandwidth!r}; it must be a finite number above 0, or "auto"')
-
-
-class Blend:
-    """A `Mixture` that may be copied: its arrays are views of one mixture_buffer."""
-
-    def __init__(self, size: int) -> None:
-        self.mixture = Mixture(np.ones(size))
-
-    def logits(self, Z: Matrix) -> Vector:
-        """What it would announce, given what each expert would."""
-        out = np.empty(len(Z))
-        announce_rows(self.mixture.buffer.copy(), Z, out)  # its own: threads may predict side by side
-        return out
-
-    def __getstate__(self) -> Vector:
-        return self.mixture.buffer
-
-    def __setstate__(self, mixture_buffer: Vector) -> None:
-        self.mixture = Mixture(np.ones(len(RATIOS)))
-        self.mixture.buffer[...] = mixture_buffer
+    raise ParameterRefused(
+        f'bandwidth is {bandwidth!r}; it must be a finite number above 0, or "auto"',
+        parameter="bandwidth",
+        value=bandwidth,
+    )
 
 
 @compiled("void(f8[::1],f8[:,::1],f8[::1])")
@@ -74,45 +70,52 @@ def announce_rows(mixture_buffer: Vector, Z: Matrix, out: Vector) -> None:
         out[t] = announce(parts, Z[t])
 
 
-class BandwidthMixture(Player):
-    """Experts of several bandwidths on scaled rows, and the mixture of them."""
+class BandwidthMixture(Forecaster):
+    """Feature maps of several bandwidths on scaled rows, and the mixture of what they announce."""
 
-    def __init__(self, width: int, kernel: str, make: MakeExpert) -> None:
-        self.width, self.kernel, self.make = width, kernel, make
+    def __init__(self, width: int, kernel: str, source: FeatureMaps) -> None:
+        self.kernel, self.source = kernel, source
         self.sample = Sample(width)
         self.tally: Vector = np.zeros(4)
         self.unheard: Vector = np.zeros(len(RATIOS))
         self.scaling: Scaling | None = None
-        self.experts: list[Player] = []
-        self.blend = Blend(len(RATIOS))
+        self.maps: list[Forecaster] = []
+        self.mixture = Mixture(np.ones(len(RATIOS)))
+
+    @property
+    def width(self) -> int:
+        """Return how many columns a row has."""
+        return self.sample.width
 
     @property
     def rounds(self) -> int:
-        """How many rows it has learned from."""
+        """Return how many rows it has learned from."""
         return int(self.tally[ROUNDS])
 
     @property
     def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
+        """Return the sum of its losses so far, in nats."""
         return float(self.tally[LOSS])
 
     @property
-    def weights(self) -> Vector:
-        """How much of the mixture each bandwidth holds now."""
-        return self.blend.mixture.weights
+    def shares(self) -> Vector:
+        """Return how much of the mixture each bandwidth holds now."""
+        return self.mixture.weights
 
     def logits(self, X: Matrix) -> Vector:
-        """Each row's log-odds, as if it came next; 0 before there is a map."""
+        """Return each row's log-odds, as if it came next; 0 before there is a map."""
         if self.scaling is None:
             return np.zeros(len(X))
         U = self.scaling(X)
         Z = np.zeros((len(X), len(RATIOS)))
         for i in self._heard():
-            Z[:, i] = self.experts[i].logits(U)
-        return self.blend.logits(Z)
+            Z[:, i] = self.maps[i].logits(U)
+        out = np.empty(len(Z))
+        announce_rows(self.mixture.buffer.copy(), Z, out)  # its own: threads may predict side by side
+        return out
 
     def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
-        """Learn from the rows in order; each announces before its label."""
+        """Learn from the rows in order; return each row's probability before its label."""
         stakes = np.ones(len(X)) if weights is None else weights
         said = np.empty(len(X))
         first = 0
@@ -127,69 +130,60 @@ class BandwidthMixture(Player):
         return sigmoid_many(said)
 
     def certificate(self, tight: bool) -> Certificate:
-        """That of the bandwidth of most weight, plus what the mixture lost more than it; summed over epochs.
+        """Return the certificate of the bandwidth of most share plus the mixture's excess loss, summed over epochs.
 
         Nothing is assumed of the mixture, so weights, late labels and the first rows, which had no map, are covered.
         """
         heard = self._heard()
         if not heard:
             return Certificate(math.inf, math.inf, self.rounds, math.inf)
-        i = max(heard, key=lambda expert: float(self.weights[expert]))
-        own = self.experts[i].certificate(tight)
-        excess = self.loss - float(self.tally[PAST_LOSS]) - self.experts[i].loss
+        i = max(heard, key=lambda i: float(self.shares[i]))
+        own = self.maps[i].certificate(tight)
+        excess = self.loss - float(self.tally[PAST_LOSS]) - self.maps[i].loss
         nats = float(self.tally[PAST_REGRET]) + own + excess
         return Certificate(nats, own.radius, self.rounds, math.inf, f"bandwidth {RATIOS[i]:g} × the median distance")
 
-    def arrays(self) -> Arrays:
-        """All that it has learned."""
-        sample = self.sample
-        found = {
-            "tally": self.tally,
-            "unheard": self.unheard,
-            "sample": sample.table[: sample.count],
-            "sampled": np.array([sample.seen, sample.stride], dtype=np.float64),
-        }
+    def snapshot(self) -> Snapshot:
+        """Return the sample of rows and the sums, and once there is a scaling, the mixture and every feature map."""
+        parts = {"sample": self.sample.snapshot()}
         if self.scaling is not None:
-            found |= {
-                "centre": self.scaling.centre,
-                "unit": self.scaling.unit,
-                "mixture_buffer": self.blend.mixture.buffer,
-            }
-            for i, expert in enumerate(self.experts):
-                found |= {f"{i}.{name}": array for name, array in expert.arrays().items()}
-        return found
+            parts |= {"scaling": self.scaling.snapshot(), "mixture": self.mixture.snapshot()}
+            parts |= {f"map {i}": feature_map.snapshot() for i, feature_map in enumerate(self.maps)}
+        arrays = {"tally": self.tally.copy(), "unheard": self.unheard.copy()}
+        return Snapshot("BandwidthMixture", {"kernel": self.kernel}, arrays, parts)
 
-    def restore(self, arrays: Arrays) -> None:
-        """Take back what `arrays` gave."""
-        count = len(arrays["sample"])
-        self.tally[...], self.unheard[...] = arrays["tally"], arrays["unheard"]
-        self.sample.table[:count] = arrays["sample"]
-        self.sample.count = count
-        self.sample.seen, self.sample.stride = (int(number) for number in arrays["sampled"])
-        if "unit" not in arrays:
-            return
-        if arrays["unit"].shape != (self.width,) or arrays["centre"].shape != (self.width,):
-            raise ValueError(f"scales of shape {arrays['unit'].shape} for {self.width} columns")
-        self._begin(Scaling(arrays["centre"], arrays["unit"]))
-        self.unheard[...] = arrays["unheard"]
-        self.blend.mixture.buffer[...] = arrays["mixture_buffer"]
-        for i, expert in enumerate(self.experts):
-            prefix = f"{i}."
-            expert.restore({name.removeprefix(prefix): a for name, a in arrays.items() if name.startswith(prefix)})
+    @classmethod
+    def restore(cls, snapshot: Snapshot, source: FeatureMaps) -> Self:
+        """Make an equal mixture from a snapshot; later epochs take their maps from the source."""
+        sample = Sample.restore(snapshot.of("BandwidthMixture").part("sample"))
+        whole = cls(sample.width, snapshot.text("kernel"), source)
+        if whole.kernel not in METRICS:
+            raise SnapshotRefused(f"in a BandwidthMixture, 'kernel' is {whole.kernel!r}")
+        whole.sample = sample
+        whole.tally[...] = snapshot.array("tally", whole.tally.shape)
+        whole.unheard[...] = snapshot.array("unheard", whole.unheard.shape)
+        if "scaling" in snapshot.parts:
+            whole.scaling = Scaling.restore(snapshot.part("scaling"))
+            whole.mixture = Mixture.restore(snapshot.part("mixture"))
+            whole.maps = [source.restore(snapshot.part(f"map {i}")) for i in range(len(RATIOS))]
+            widths = {whole.scaling.unit.size, *(feature_map.width for feature_map in whole.maps)}
+            if widths != {whole.width} or whole.mixture.prior.size != len(RATIOS):
+                raise SnapshotRefused(f"in a BandwidthMixture, parts of {sorted(widths)} columns came together")
+        return whole
 
     # ---- within
 
     def _heard(self) -> list[int]:
-        return [i for i in range(len(self.experts)) if self.blend.mixture.prior[i] > 0.0]
+        return [i for i in range(len(self.maps)) if self.mixture.prior[i] > 0.0]
 
     def _announced(self, U: Matrix, y: Vector, stakes: Vector) -> Vector:
-        """Each expert plays the rows by itself; the mixture of what they said."""
+        """Let each map play the rows by itself; return the log-odds of the mixture of what they announced."""
         Z = np.zeros((len(U), len(RATIOS)))
         plain = None if (stakes == 1.0).all() else stakes
         for i in self._heard():
-            Z[:, i] = finite_logit_many(self.experts[i].play(U, y, plain, None))
+            Z[:, i] = finite_logit_many(self.maps[i].play(U, y, plain, None))
         said = np.empty(len(U))
-        combine_rows(self.blend.mixture.buffer, Z, y, stakes, said)
+        combine_rows(self.mixture.buffer, Z, y, stakes, said)
         return said
 
     def _play(self, X: Matrix, y: Vector, stakes: Vector, late: Vector | None) -> Vector:
@@ -201,7 +195,7 @@ class BandwidthMixture(Player):
         return said
 
     def _review(self) -> None:
-        """Whether a new map is due, or an expert to which nobody has listened since the last time may retire."""
+        """Begin new maps where they are due; else retire a bandwidth that nobody has heeded since the last time."""
         rows, y, stakes = self.sample.kept
         now = Scaling.of(rows, self.kernel)
         old = self.scaling
@@ -214,14 +208,14 @@ class BandwidthMixture(Player):
             if whole:
                 self._announced(now(rows), y, stakes)
         elif self.rounds >= RETIRING:
-            unheard = self.blend.mixture.unheard()
+            unheard = self.mixture.unheard()
             for i in np.flatnonzero(unheard * self.unheard):
-                self.blend.mixture.retire(int(i))
+                self.mixture.retire(int(i))
             self.unheard[:] = unheard
         self.sample.thin()
 
     def _begin(self, scaling: Scaling) -> None:
         self.scaling = scaling
-        self.experts = [self.make(self.width, ratio, i) for i, ratio in enumerate(RATIOS)]
-        self.blend = Blend(len(RATIOS))
+        self.maps = [self.source.fresh(self.width, ratio, i) for i, ratio in enumerate(RATIOS)]
+        self.mixture = Mixture(np.ones(len(RATIOS)))
         self.unheard[:] = 0.0

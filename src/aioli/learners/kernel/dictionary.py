@@ -14,28 +14,26 @@ either way.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
+from typing import Self
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
+from aioli.errors import SnapshotRefused
+from aioli.learners.kernel.functions import decay
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
 
 __all__ = ["Dictionary", "restricted"]
 
 
-def rbf(X: Matrix, Y: Matrix) -> Matrix:
-    r"""$e^{-\|x-y\|^2/2}$ of all pairs. O(d) each."""
-    return np.asarray(np.exp(-0.5 * cdist(X, Y, "sqeuclidean")))
-
-
-def laplacian(X: Matrix, Y: Matrix) -> Matrix:
-    r"""$e^{-\|x-y\|_1}$ of all pairs. O(d) each."""
-    return np.asarray(np.exp(-cdist(X, Y, "cityblock")))
-
-
-KERNELS = {"rbf": rbf, "laplacian": laplacian}
+KERNELS: dict[str, Callable[[Matrix, Matrix], Matrix]] = {
+    "rbf": partial(decay, gamma=0.5, power=2),
+    "laplacian": partial(decay, gamma=1.0, power=1),
+}
 
 
 class Dictionary:
@@ -49,14 +47,29 @@ class Dictionary:
     def __len__(self) -> int:
         return len(self.points)
 
+    def snapshot(self) -> Snapshot:
+        """Return the points and the factor. O(m² + md)."""
+        arrays = {"points": self.points.copy(), "U": self.U.copy()}
+        return Snapshot("Dictionary", {"kernel": self.kernel}, arrays)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal dictionary from a snapshot."""
+        points, kernel = snapshot.of("Dictionary").array("points", (None, None)), snapshot.text("kernel")
+        if kernel not in KERNELS:
+            raise SnapshotRefused(f"in a Dictionary, 'kernel' is {kernel!r}, not {' or '.join(map(repr, KERNELS))}")
+        dictionary = cls(points.shape[1], kernel)
+        dictionary.points, dictionary.U = points.copy(), snapshot.array("U", (len(points), len(points))).copy()
+        return dictionary
+
     def coordinates(self, X: Matrix) -> Matrix:
-        r"""$\varphi(x) = U k_D(x)$ of each row. O(md + m²)."""
+        r"""Return $\varphi(x) = U k_D(x)$ of each row. O(md + m²)."""
         if not len(self):
             return np.empty((len(X), 0))
         return np.asarray(KERNELS[self.kernel](X, self.points) @ self.U.T)
 
     def next_coordinate(self, X: Matrix, F: Matrix, x: Vector, f: Vector, residual: float) -> Vector:
-        """What rows of coordinates F will have as a further one, once x of coordinates f is a point. O(m + d) each."""
+        """Return the coordinate that rows of coordinates F gain once x, of coordinates f, is a point. O(m + d) each."""
         k = KERNELS[self.kernel](X, x[None, :])[:, 0]
         return np.asarray((k - F @ f) / math.sqrt(residual))
 
@@ -71,11 +84,11 @@ class Dictionary:
         self.points = np.concatenate([self.points, x[None, :]])
 
     def redundancies(self) -> Vector:
-        r"""$1/(K^{-1})_{jj}$: what all other points cannot say of point j. O(m²)."""
+        r"""Return $1/(K^{-1})_{jj}$: what all other points cannot say of point j. O(m²)."""
         return np.asarray(1.0 / np.einsum("ij,ij->j", self.U, self.U))
 
     def drop(self, j: int) -> tuple[Vector, Vector]:
-        """Let point j go; returns cosines and sines of the rotations of coordinates (j, j+1), (j+1, j+2), … O(m²)."""
+        """Let point j go; return cosines and sines of the rotations of coordinates (j, j+1), (j+1, j+2), … O(m²)."""
         cosines, sines = rotations(np.ascontiguousarray(self.U[:, j]), j)
         rotate_rows(self.U, j, cosines, sines)
         self.U = np.ascontiguousarray(np.delete(self.U, j, axis=1)[:-1])
@@ -85,7 +98,7 @@ class Dictionary:
 
 @compiled("Tuple((f8[::1],f8[::1]))(f8[::1],i8)")
 def rotations(g: Vector, first: int) -> tuple[Vector, Vector]:
-    """Cosines and sines that carry all of g from `first` on into its last entry, pair after pair. O(m)."""
+    """Return cosines and sines that carry all of g from `first` on into its last entry, pair after pair. O(m)."""
     cosines, sines = np.ones(g.size - 1 - first), np.zeros(g.size - 1 - first)
     carried = g[first]
     for i in range(cosines.size):
@@ -108,7 +121,7 @@ def rotate_rows(M: Matrix, first: int, cosines: Vector, sines: Vector) -> None:
 
 
 def restricted(state: State, first: int, cosines: Vector, sines: Vector) -> State:
-    r"""The state among those θ that are 0 along the last axis, once its coordinates have been rotated. O(d²).
+    r"""Return the state among those θ that are 0 along the last axis, once its coordinates have been rotated. O(d²).
 
     It is the state had every row been projected so from the beginning, $A' = V^\top A V$, $b' = V^\top b$, with V the
     other axes: with q the last one,

@@ -1,101 +1,115 @@
 """A learner over features of its rows: columns through the border, a map, and any learner of the package underneath."""
 
-import os
 from abc import abstractmethod
-from typing import Any, Self
+from functools import partial
+from typing import Self
 
 import numpy as np
 
+from aioli.errors import AioliError, CapabilityMissing, ParameterRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.base import RowsLearner
-from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture, require_bandwidth
-from aioli.learners.kernel.base_learner import BaseLearner, Player
+from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture, FeatureMaps, require_bandwidth
+from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.scales import FARTHEST, METRICS
-from aioli.learners.protocol import Learner
+from aioli.learners.parameters import with_parameters
+from aioli.learners.protocol import Capability, Learner, learns_late
+from aioli.learners.registry import is_restorable, restore_learner
+from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Rows, as_logits, as_weights
 
-__all__ = ["Expert", "FeatureMapLearner"]
+__all__ = ["FeatureMap", "FeatureMapLearner"]
+
+OF_THE_BASE = {Capability.LEARNS_LATE, Capability.WEIGHS}  # what only some base learners can do
 
 LONGEST = 1e100  # a row whose distances are still finite when squared
 TOGETHER = 1024  # rows whose features are made at a time: they stay in the cache, and memory stays flat
 
-RADIUS, REGULARISER = 8.0, 0.5  # of the learner underneath: log-odds of eight are as good as certain
+RADIUS, REGULARISER = 8.0, 0.5  # of the base learner: log-odds of eight are as good as certain
 
 
 def default_learner() -> AIOLI:
-    """The learner underneath, where none is given: features have length 1 whatever the columns were."""
+    """Return the base learner where none is given: features have length 1 whatever the columns were."""
     return AIOLI(radius=RADIUS, regulariser=REGULARISER)
 
 
-class Expert(Player):
-    """One map of features, of one bandwidth, and the learner that plays on them."""
+class FeatureMap(Forecaster):
+    """One map of features, of one bandwidth, and the base learner that plays on them."""
 
-    def __init__(self, inner: BaseLearner, bandwidth: float) -> None:
-        self.inner = inner
+    def __init__(self, base: BaseLearner, bandwidth: float) -> None:
+        self.base = base
         self.bandwidth = bandwidth
 
     @property
     def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return self.inner.rounds
+        """Return how many rows it has learned from."""
+        return self.base.rounds
 
     @property
     def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return self.inner.loss
+        """Return the sum of its losses so far, in nats."""
+        return self.base.loss
 
     def certificate(self, tight: bool) -> Certificate:
-        """That of the learner underneath, against the functions that its features span."""
-        own = self.inner.certificate(tight)
+        """Return the base learner's certificate, against the functions that its features span."""
+        own = self.base.certificate(tight)
         return Certificate(own, own.radius, own.rounds, own.theorem, f"bandwidth {self.bandwidth:g}")
 
     def scaled(self, X: Matrix) -> Matrix:
-        """The rows in units of the bandwidth; beyond `FARTHEST` all are equally far."""
+        """Return the rows in units of the bandwidth; beyond `FARTHEST` all are equally far."""
         scaled: Matrix = np.clip(X / self.bandwidth, -FARTHEST, FARTHEST)
         return scaled
 
 
-class FeatureMapLearner(RowsLearner[Rows]):
-    """What kernel approximations share. A subclass writes `_expert`, its map, and `_parameters`."""
+class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
+    """What kernel approximations share. A subclass writes `_maps`, which makes its feature maps, and `_parameters`."""
 
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:
         super().__init__()
         if kernel not in METRICS:
-            raise ValueError(f"kernel is {kernel!r}; it must be {' or '.join(map(repr, METRICS))}")
+            known = " or ".join(map(repr, METRICS))
+            raise ParameterRefused(f"kernel is {kernel!r}; it must be {known}", parameter="kernel", value=kernel)
         self.learner = learner
         self.bandwidth = bandwidth
         self.kernel = kernel
         self._fixed = require_bandwidth(bandwidth)
-        self._fresh = BaseLearner(default_learner() if learner is None else learner)
-        if self._fresh.heaviest < 1.0:
-            raise ValueError(f"learner is {learner!r}, which takes no rows of length 1; give a larger ridge or radius")
-        self._width: int | None = None
-        self._player: Player | None = None
+        self._base = BaseLearner.fresh(default_learner() if learner is None else learner)
+        if self._base.heaviest < 1.0:
+            raise ParameterRefused(
+                f"learner is {learner!r}, which takes no rows of length 1; give a larger ridge or radius",
+                parameter="learner",
+                value=learner,
+            )
+        base = self._base.learner
+        self.capabilities -= OF_THE_BASE - base.capabilities
+        if not is_restorable(base):
+            self.capabilities -= {Capability.SAVES}
+        self._forecaster: Forecaster | None = None
 
     @abstractmethod
-    def _expert(self, width: int, bandwidth: float, number: int) -> Expert:
-        """A fresh map of rows of this width; `number` tells several of them apart."""
+    def _maps(self) -> FeatureMaps:
+        """Return what makes its feature maps."""
 
     @abstractmethod
-    def _parameters(self) -> dict[str, Any]:
-        """What it was made with, but for the learner."""
+    def _parameters(self) -> dict[str, Plain]:
+        """Return what it was made with, but for the learner."""
 
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing."""
+        """Return the probability that the row's label is 1; changes nothing."""
         return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes."""
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
         return float(self._logits(self._rows(x, single=True))[0])
 
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
-        """Learn from one row and its label; returns the probability announced before the label.
+        """Learn from one row and its label; return the probability announced before the label.
 
         `weight` and `logit` as in `AIOLI.learn`.
         """
@@ -104,62 +118,56 @@ class FeatureMapLearner(RowsLearner[Rows]):
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """Nats of regret, against every function that the features span with ‖θ‖ ≤ `radius`, proven not exceeded.
+        """Return proven nats of regret against every function that the features span with ‖θ‖ ≤ `radius`.
 
         `against` names the bandwidth. With "auto" it is the certificate of the best bandwidth, plus all that the whole
         lost more than it.
         """
-        return self._fresh.certificate(tight) if self._player is None else self._player.certificate(tight)
+        return self._base.certificate(tight) if self._forecaster is None else self._forecaster.certificate(tight)
 
     @property
     def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return 0 if self._player is None else self._player.rounds
+        """Return how many rows it has learned from."""
+        return 0 if self._forecaster is None else self._forecaster.rounds
 
     @property
     def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return 0.0 if self._player is None else self._player.loss
+        """Return the sum of its losses so far, in nats."""
+        return 0.0 if self._forecaster is None else self._forecaster.loss
 
     @property
     def n_features_(self) -> int | None:
-        """How many columns a row has; None before the first row."""
-        return self._width
+        """Return how many columns a row has; None before the first row."""
+        return None if self._forecaster is None else self._forecaster.width
 
     @property
     def bandwidths_(self) -> dict[float, float]:
-        """How much of the mixture each bandwidth holds now: of multiples of the median distance where "auto"."""
+        """Return how much of the mixture each bandwidth holds now: multiples of the median distance where "auto"."""
         if self._fixed is not None:
             return {self._fixed: 1.0}
-        if not isinstance(self._player, BandwidthMixture):
+        if not isinstance(self._forecaster, BandwidthMixture):
             return dict.fromkeys(RATIOS, 1.0 / len(RATIOS))
-        return dict(zip(RATIOS, self._player.weights.tolist(), strict=True))
+        return dict(zip(RATIOS, self._forecaster.shares.tolist(), strict=True))
 
     # ---- its life
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file, whole or not at all; a learner loaded from it goes on bit for bit the same."""
-        header = {
-            "learner": type(self).__name__,
-            "parameters": self._parameters(),
-            "underneath": None if self.learner is None else self._fresh.description(),
-            "features": self._width,
-            "names": self._names,
-        }
-        write_file(path, header, {} if self._player is None else self._player.arrays())
+    def snapshot(self) -> Snapshot:
+        """Return the parameters, the base learner where one was given, and what has been learned."""
+        parts = {} if self.learner is None else {"learner": self._base.snapshot()}
+        if self._forecaster is not None:
+            parts["forecaster"] = self._forecaster.snapshot()
+        return Snapshot(type(self).__name__, {"parameters": self._parameters(), "names": self._names}, parts=parts)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read a learner that `save` wrote. Runs no code from the file; a file that is not right is a `ValueError`."""
-        header, arrays = read_file(path, cls.__name__)
-        try:
-            underneath = header["underneath"]
-            learner = cls(None if underneath is None else BaseLearner.described(underneath), **header["parameters"])
-            if header["features"] is not None:
-                learner._begin(int(header["features"])).restore(arrays)
-            learner.feature_names_ = header["names"]
-        except (KeyError, TypeError, ValueError, OverflowError, IndexError) as error:
-            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of(cls.__name__).parts.get("learner")
+        learner = with_parameters(partial(cls, None if given is None else restore_learner(given)), snapshot)
+        if "forecaster" in snapshot.parts:
+            learned, maps = snapshot.part("forecaster"), learner._maps()
+            fixed = learner._fixed is not None
+            learner._forecaster = maps.restore(learned) if fixed else BandwidthMixture.restore(learned, maps)
+        learner._take_names(snapshot)
         return learner
 
     def __repr__(self) -> str:
@@ -171,30 +179,32 @@ class FeatureMapLearner(RowsLearner[Rows]):
 
     def _rows(self, X: object, single: bool = False) -> Rows:
         rows = Rows(X, intercept=False, widest=LONGEST, names=self._names, single=single)
-        if self._width is not None and rows.width != self._width:
+        width = self.n_features_
+        if width is not None and rows.width != width:
             what = "the row has" if single else "rows have"
-            raise ValueError(
-                f"{what} {rows.width} columns; this learner knows {self._width}: its map of features has no place for "
+            raise AioliError(
+                f"{what} {rows.width} columns; this learner knows {width}: its map of features has no place for "
                 "others, so begin a new one (nothing was learned)"
             )
         return rows
 
     def _logits(self, rows: Rows) -> Vector:
-        if self._player is None:
+        known = self._forecaster
+        if known is None:
             return np.zeros(len(rows))
-        player = self._player
-        return np.concatenate([player.logits(X) for _, X in _together(rows)])
+        return np.concatenate([known.logits(X) for _, X in _together(rows)])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes: Vector | None = as_weights(weights, rows, LONGEST, self._fresh.heaviest)
+        stakes: Vector | None = as_weights(weights, rows, LONGEST, self._base.heaviest)
         late = None if logits is None else as_logits(logits, len(rows))
         if stakes is not None and (stakes == 1.0).all():
             stakes = None
-        if not self._fresh.weighs and (stakes is not None or late is not None):
-            raise ValueError(f"{self._fresh.learner!r} takes neither weights nor late labels (nothing was learned)")
-        player = self._player or self._begin(rows.width)
+        base = self._base.learner
+        if not learns_late(base) and (stakes is not None or late is not None):
+            raise CapabilityMissing(f"{base!r} takes neither weights nor late labels (nothing was learned)")
+        self._forecaster = known = self._forecaster or self._begin(rows.width)
         said = [
-            player.play(
+            known.play(
                 X,
                 labels[start : start + len(X)],
                 None if stakes is None else stakes[start : start + len(X)],
@@ -204,18 +214,14 @@ class FeatureMapLearner(RowsLearner[Rows]):
         ]
         return np.concatenate(said)
 
-    def _begin(self, width: int) -> Player:
-        self._width = width
-        self._player = (
-            self._expert(width, self._fixed, 0)
-            if self._fixed is not None
-            else BandwidthMixture(width, self.kernel, self._expert)
-        )
-        return self._player
+    def _begin(self, width: int) -> Forecaster:
+        if self._fixed is None:
+            return BandwidthMixture(width, self.kernel, self._maps())
+        return self._maps().fresh(width, self._fixed, 0)
 
 
 def _together(rows: Rows) -> list[tuple[int, Matrix]]:
-    """The rows, a few at a time, each few with the number of its first."""
+    """Return the rows, a few at a time, each few with the number of its first."""
     return [
         (start + first, chunk[first : first + TOGETHER])
         for start, chunk in rows

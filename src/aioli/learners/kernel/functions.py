@@ -10,23 +10,24 @@ r"""Kernels by scikit-learn's names, or any function of two matrices of rows; ev
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
+from scipy import sparse
 from scipy.spatial.distance import cdist
 
+from aioli.errors import AioliError, ParameterRefused, RowRefused
 from aioli.learners.parameters import require_positive
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.states.kernel.growing_cholesky import ROUNDING
-from aioli.states.kernel.kept_rows import Block, Table, is_sparse
+from aioli.states.kernel.kept_rows import Block, SparseTable, Table, as_sparse
 from aioli.streams.sparse_rows import Indices
 
-__all__ = ["NAMES", "Function", "Kernel", "Where", "gram", "no_kernel"]
+__all__ = ["NAMES", "Function", "Kernel", "decay", "gram", "no_kernel", "row_number"]
 
 NAMES = ("linear", "poly", "rbf", "laplacian")
 
-Function = Callable[[Any, Any], Any]
-Where = Callable[[int], str]  # what a message calls the t-th row
+Function = Callable[[Any, Any], Any]  # of the user's: whatever takes two tables of rows
 
 CANCELLING = 1e-12  # of γ‖x-y‖²: the error up to which ‖x‖² + ‖y‖² - 2xᵀy, one matrix product, may stand for it
 
@@ -42,42 +43,40 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, str) and self.kernel not in NAMES:
-            raise ValueError(f"kernel is {self.kernel!r}; it must be one of {', '.join(NAMES)}, or a function")
+            raise _refused("kernel", self.kernel, f"one of {', '.join(NAMES)}, or a function")
         if not (isinstance(self.kernel, str) or callable(self.kernel)):
-            raise ValueError(f"kernel is {self.kernel!r}; it must be a name, or a function of two matrices of rows")
+            raise _refused("kernel", self.kernel, "a name, or a function of two matrices of rows")
         if self.gamma is not None:
             require_positive(gamma=self.gamma)
         if not isinstance(self.degree, (int, np.integer)) or not 1 <= self.degree <= 100:
-            raise ValueError(f"degree is {self.degree!r}; it must be a whole number from 1 to 100")
+            raise _refused("degree", self.degree, "a whole number from 1 to 100")
         if not isinstance(self.coef0, (int, float, np.number)) or not 0.0 <= self.coef0 <= 1e100:
-            raise ValueError(
-                f"coef0 is {self.coef0!r}; it must be a number of at least 0: below, (γxᵀy + coef0)^degree is no kernel"
-            )
+            raise _refused("coef0", self.coef0, "a number of at least 0: below, (γxᵀy + coef0)^degree is no kernel")
 
     def for_width(self, columns: int) -> "Kernel":
-        """The same kernel with its γ: 1 over the number of columns, unless it was given."""
+        """Return the same kernel with its γ: 1 over the number of columns, unless it was given."""
         return self if self.gamma is not None else replace(self, gamma=1.0 / columns)
 
     def matrix(self, X: Block, Y: Block) -> Matrix:
-        """The kernel of each row of X with each row of Y, both of one kind. O(nnz) a row."""
+        """Return the kernel of each row of X with each row of Y, both of one kind. O(nnz) a row."""
         if not isinstance(self.kernel, str):
             shape = len(X.squares), len(Y.squares)
             return _as_values(self.kernel(_locked(X), _locked(Y)), shape) if all(shape) else np.empty(shape)
         gamma = 1.0 if self.gamma is None else float(self.gamma)
         with np.errstate(over="ignore", under="ignore", invalid="ignore"):  # an infinity is found by `gram`
             if self.kernel == "laplacian":
-                return np.exp(-gamma * _distances(X.rows, Y.rows, 1))
+                return decay(X.rows, Y.rows, gamma, 1)
             if self.kernel == "rbf":
                 largest = max(float(X.squares.max(initial=0.0)), float(Y.squares.max(initial=0.0)))
                 if gamma * largest * np.finfo(np.float64).eps > CANCELLING:
-                    return np.exp(-gamma * _distances(X.rows, Y.rows, 2))
+                    return decay(X.rows, Y.rows, gamma, 2)
                 square = X.squares[:, None] + Y.squares - 2.0 * _products(X.rows, Y.rows)
                 return np.exp(-gamma * np.maximum(square, 0.0))
             products = _products(X.rows, Y.rows)
             return products if self.kernel == "linear" else np.power(gamma * products + self.coef0, self.degree)
 
     def diagonal(self, X: Block) -> Vector:
-        """k(x, x) of each row; O(1) a row for the kernels that have a name."""
+        """Return k(x, x) of each row; O(1) a row for the kernels that have a name."""
         if not isinstance(self.kernel, str):
             return np.diagonal(self.matrix(X, X)).copy()
         if self.kernel == "linear":
@@ -88,21 +87,21 @@ class Kernel:
         return np.ones(len(X.squares))
 
 
-def gram(
-    kernel: Kernel, X: Block, kept: Block, kept_diagonal: Vector, start: int, where: Where
-) -> tuple[Matrix, Matrix]:
-    """The kernel of X with the rows kept, and among themselves. O(nnz) a pair.
+def gram(kernel: Kernel, X: Block, kept: Block, kept_diagonal: Vector, first: int | None) -> tuple[Matrix, Matrix]:
+    """Return the kernel of X with the rows kept, and among themselves. O(nnz) a pair.
 
-    What no kernel can be is a `ValueError`: not finite, not symmetric, or beyond k(x,y)² ≤ k(x,x) k(y,y). A kernel
-    that has no name is asked about every new row and the latest kept one in both orders.
+    What no kernel can be is `RowRefused`: not finite, not symmetric, or beyond k(x,y)² ≤ k(x,x) k(y,y). A kernel
+    that has no name is asked about every new row and the latest kept one in both orders. `first` as in `row_number`.
     """
     K, own = kernel.matrix(X, kept), kernel.matrix(X, X)
     for values, what in ((own, "a row that came with it"), (K, "a row kept")):
         if not np.isfinite(values).all():
             t, s = np.argwhere(~np.isfinite(values))[0].tolist()
-            raise ValueError(
-                f"{where(start + t)}: its kernel with {what} is {values[t, s]}; scale the columns, or mend the kernel "
-                "(nothing was learned)"
+            raise RowRefused(
+                f"its kernel with {what} is {values[t, s]}",
+                row=row_number(first, t),
+                value=float(values[t, s]),
+                remedy="scale the columns, or mend the kernel",
             )
     named = isinstance(kernel.kernel, str)
     diagonal = kernel.diagonal(X) if named else np.diagonal(own).copy()
@@ -116,29 +115,43 @@ def gram(
     beyond |= (np.abs(K) > (1.0 + ROUNDING) * kept_size).any(axis=1)
     for wrong, what in ((asymmetric, "not symmetric"), (beyond, "not positive definite")):
         if wrong.any():
-            raise ValueError(f"{where(start + int(np.argmax(wrong)))}: {no_kernel(what)}")
+            raise no_kernel(what, row_number(first, int(np.argmax(wrong))))
     np.fill_diagonal(own, diagonal)
     return K, own
 
 
-def no_kernel(what: str) -> str:
-    """The sentence for a function that is no kernel."""
-    return f"the kernel is {what} on the rows so far: it is no inner product; use another (nothing was learned)"
+def row_number(first: int | None, t: int) -> int | None:
+    """Return the number, in the user's call, of row t of a block; None where `first` says that a single row came."""
+    return None if first is None else first + t
+
+
+def no_kernel(what: str, row: int | None) -> RowRefused:
+    """Return the refusal of a function that this row shows to be no kernel."""
+    return RowRefused(f"the kernel is {what} on the rows so far: it is no inner product", row=row, remedy="use another")
+
+
+def decay(X: Table, Y: Table, gamma: float, power: int) -> Matrix:
+    r"""Return $e^{-\gamma\sum_i|x_i - y_i|^p}$ of each pair, from the differences themselves. O(nnz) a pair."""
+    return np.exp(-gamma * _distances(X, Y, power))
+
+
+def _refused(name: str, value: object, wanted: str) -> ParameterRefused:
+    return ParameterRefused(f"{name} is {value!r}; it must be {wanted}", parameter=name, value=value)
 
 
 def _locked(block: Block) -> Table:
-    """The rows, which a function of the user's may read and not write."""
-    if is_sparse(block.rows):
+    """Return the rows, which a function of the user's may read and not write."""
+    if not isinstance(block.rows, np.ndarray):
         return block.rows.copy()
     rows = block.rows.view()
     rows.flags.writeable = False
     return rows
 
 
-def _as_values(given: Any, shape: tuple[int, int]) -> Matrix:
-    values = np.array(given.toarray() if hasattr(given, "toarray") else given)
+def _as_values(given: object, shape: tuple[int, int]) -> Matrix:
+    values = np.array(cast(SparseTable, given).toarray() if sparse.issparse(given) else given)
     if values.shape != shape or values.dtype.kind not in "biuf":
-        raise ValueError(
+        raise AioliError(
             f"the kernel gave {values.dtype} numbers of shape {values.shape} for {shape[0]} rows and {shape[1]}; it "
             "must take two matrices of rows and give a real number for each pair (nothing was learned)"
         )
@@ -146,27 +159,31 @@ def _as_values(given: Any, shape: tuple[int, int]) -> Matrix:
 
 
 def _products(X: Table, Y: Table) -> Matrix:
-    if is_sparse(X):
-        return np.ascontiguousarray((Y @ X.T).toarray().T)  # transposing costs the fewer rows their entries
-    return np.ascontiguousarray(X @ Y.T)
+    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
+        return np.ascontiguousarray(X @ Y.T)
+    return np.ascontiguousarray(
+        (as_sparse(Y) @ as_sparse(X).T).toarray().T
+    )  # transposing costs the fewer rows their entries
 
 
 def _distances(X: Table, Y: Table, power: int) -> Matrix:
-    r"""$\sum_i |x_i - y_i|^p$ of each pair, from the differences themselves."""
-    if not is_sparse(X):
+    r"""Return $\sum_i |x_i - y_i|^p$ of each pair, from the differences themselves."""
+    if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
         return cdist(X, Y, "cityblock" if power == 1 else "sqeuclidean")
     out = np.empty((X.shape[0], Y.shape[0]))
-    x_ends, x_at = X.indptr.astype(np.int64), X.indices.astype(np.int64)
-    y_ends, y_at = Y.indptr.astype(np.int64), Y.indices.astype(np.int64)
-    merge(x_ends, x_at, X.data, y_ends, y_at, Y.data, power, out)
+    merge(*_entries(as_sparse(X)), *_entries(as_sparse(Y)), power, out)
     return out
+
+
+def _entries(rows: SparseTable) -> tuple[Indices, Indices, Vector]:
+    return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), np.asarray(rows.data)
 
 
 @compiled("void(i8[::1],i8[::1],f8[::1],i8[::1],i8[::1],f8[::1],i8,f8[:,::1])")
 def merge(
     x_ends: Indices, x_at: Indices, x: Vector, y_ends: Indices, y_at: Indices, y: Vector, power: int, out: Matrix
 ) -> None:
-    """The distances of sparse rows, column by column in order. O(nnz) a pair."""
+    """Add up the distances of sparse rows, column by column in order. O(nnz) a pair."""
     for t in range(out.shape[0]):
         for s in range(out.shape[1]):
             i, j, total = x_ends[t], y_ends[s], 0.0

@@ -1,10 +1,11 @@
 """AIOLI in the space of a kernel: the same game, from inner products alone."""
 
+import copy
 import math
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from inspect import signature
 from typing import Any, Self
@@ -12,19 +13,27 @@ from typing import Any, Self
 import numpy as np
 from scipy import sparse
 
+from aioli.errors import AioliError, CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.base import RowsLearner
 from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
+from aioli.learners.parameters import as_given, with_parameters
 from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.numerics.threads import one_blas_thread
 from aioli.outcomes.spec import Curvature
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.legacy_files import read_file, write_file
+from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.kernel import certificate as span
+from aioli.states.kernel.certificate import (
+    dimension_at,
+    dimension_learned,
+    running_certificate,
+    tight_certificate,
+)
 from aioli.states.kernel.growing_cholesky import GrowingCholesky
 from aioli.states.kernel.kept_rows import Table
 from aioli.streams.rows import Rows, as_logits, as_weights
@@ -35,7 +44,7 @@ __all__ = ["KernelAIOLI"]
 WIDEST = 1e100  # of a row's columns, well below where a square would overflow; the kernel's space has its own limit
 
 
-class KernelAIOLI(RowsLearner[Rows]):
+class KernelAIOLI(Remembering, RowsLearner[Rows | SparseRows]):
     r"""AIOLI with a kernel: curved boundaries, the same rounds, and the same kind of bound.
 
     With $k_x$ the kernel of x with the t rows so far, K that among them, and $D = \mathrm{diag}(2\lambda/h_s)$, a round
@@ -127,21 +136,27 @@ class KernelAIOLI(RowsLearner[Rows]):
         self._spec = AIOLI(radius, ridge, regulariser, curvature, forgetting, intercept)._spec  # one set of rules
         self._kernel = Kernel(kernel, gamma, degree, coef0)
         if budget is not None and not (isinstance(budget, (int, np.integer)) and budget >= 1):
-            raise ValueError(f"budget is {budget!r}; it must be a whole number of rows, at least 1, or None")
+            raise ParameterRefused(
+                f"budget is {budget!r}; it must be a whole number of rows, at least 1, or None",
+                parameter="budget",
+                value=budget,
+            )
+        if not isinstance(kernel, str):  # a file does not hold it, and it may not take columns of zeros for nothing
+            self.capabilities = self.capabilities - {Capability.GROWS, Capability.SAVES}
         self._memory: KernelMemory | None = None
 
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing. O(t²)."""
+        """Return the probability that the row's label is 1; changes nothing. O(t²)."""
         return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(t²)."""
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(t²)."""
         return float(self._logits(self._rows(x, single=True))[0])
 
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
-        """Learn from one row and its label; returns the probability announced before the label. O(t²).
+        """Learn from one row and its label; return the probability announced before the label. O(t²).
 
         `weight` and `logit` as in `AIOLI.learn`.
         """
@@ -150,21 +165,21 @@ class KernelAIOLI(RowsLearner[Rows]):
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """Nats of regret, against every function of the ball, that the run itself proves not to have been exceeded.
+        """Return nats of regret, against every function of the ball, that the run itself proves not exceeded.
 
         O(1), and valid at any time. `tight` solves a trust-region problem in the span of the rows for a smaller one,
         O(t³). Its `theorem` is the bound above, with the log-determinant of this run.
         """
         if self._memory is None:
-            return span.running_certificate(GrowingCholesky(self._spec))
+            return running_certificate(GrowingCholesky(self._spec))
         if not tight:
-            return span.running_certificate(self._memory.state)
+            return running_certificate(self._memory.state)
         with one_blas_thread():
-            return span.tight_certificate(self._memory.state, self._memory.whole_kernel())
+            return tight_certificate(self._memory.state, self._memory.whole_kernel())
 
     @property
     def effective_dimension_(self) -> float:
-        r"""$\mathrm{Tr}\,K(K+D)^{-1}$: how many directions of the kernel's space it has learned so far.
+        r"""Return $\mathrm{Tr}\,K(K+D)^{-1}$: how many directions of the kernel's space have been learned so far.
 
         O(t²) for each row since it was last asked for (with forgetting, and a kernel of all rows), and nothing for
         whoever does not ask.
@@ -172,36 +187,40 @@ class KernelAIOLI(RowsLearner[Rows]):
         if self._memory is None:
             return 0.0
         with one_blas_thread():
-            return span.dimension_learned(self._memory.state, self._memory.kernel_columns)
+            return dimension_learned(self._memory.state, self._memory.kernel_columns)
 
     def effective_dimension(self, ridge: float | None = None) -> float:
-        r"""$d_\mathrm{eff}(\lambda) = \mathrm{Tr}\,K(K+\lambda I)^{-1}$, λ being `ridge` or its own. O(t³)."""
+        r"""Return $d_\mathrm{eff}(\lambda) = \mathrm{Tr}\,K(K+\lambda I)^{-1}$, λ being `ridge` or its own. O(t³)."""
         at = self._spec.ridge if ridge is None else ridge
         if not at > 0.0:
-            raise ValueError(f"ridge is {ridge!r}; it must be a number above 0, or None for the learner's own")
+            raise ParameterRefused(
+                f"ridge is {ridge!r}; it must be a number above 0, or None for the learner's own",
+                parameter="ridge",
+                value=ridge,
+            )
         if self._memory is None:
             return 0.0
         with one_blas_thread():
-            return span.dimension_at(self._memory.whole_kernel(), at)
+            return dimension_at(self._memory.whole_kernel(), at)
 
     @property
     def rounds(self) -> int:
-        """How many rows it has learned from, and keeps."""
+        """Return how many rows it has learned from, and keeps."""
         return 0 if self._memory is None else self._memory.state.count
 
     @property
     def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
+        """Return the sum of its losses so far, in nats."""
         return 0.0 if self._memory is None else float(self._memory.state.tally[Tally.LOSS])
 
     @property
     def n_features_(self) -> int | None:
-        """How many columns a row has; None before the first row."""
+        """Return how many columns a row has; None before the first row."""
         return None if self._memory is None else self._memory.kept.width
 
     @property
     def gamma_(self) -> float | None:
-        """γ as it is used; None until the first row says how many columns there are."""
+        """Return γ as it is used; None until the first row says how many columns there are."""
         gamma = self._kernel.gamma if self._memory is None else self._memory.kernel.gamma
         return None if gamma is None else float(gamma)
 
@@ -211,70 +230,94 @@ class KernelAIOLI(RowsLearner[Rows]):
         """Make room for new columns, exactly as if they had been there, and 0, from the first row; γ stays. O(td)."""
         names_after = self._names_after_growing(columns, names)
         if not isinstance(self._kernel.kernel, str):
-            raise ValueError("a kernel of one's own may not take columns of zeros for nothing; only named ones grow")
+            raise CapabilityMissing(
+                "a kernel of one's own may not take columns of zeros for nothing; only named ones grow"
+            )
         if self._memory is not None:
             self._memory = self._memory.widened(columns)
         self._names = names_after
         return self
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the learner to a file, whole or not at all; `load` must be given a kernel that is a function again."""
+    def snapshot(self) -> Snapshot:
+        """Return all that it remembers; a kernel that is a function is null there, and must be given to `restore`."""
+        kernel = self._kernel.kernel if isinstance(self._kernel.kernel, str) else None
+        values: dict[str, Plain] = {"kernel": kernel, "parameters": self._played(), "names": self._names}
+        parts = {} if self._memory is None else {"memory": self._memory.snapshot()}
+        return Snapshot(type(self).__name__, values, parts=parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot, kernel: Function | None = None) -> Self:
+        """Make an equal learner from a snapshot, with its kernel where that is a function."""
+        name = snapshot.of(cls.__name__).values.get("kernel")
+        if name is None and kernel is None:
+            raise ParameterRefused(
+                "its kernel is a function, which no file holds; give it: load(path, kernel=…)", parameter="kernel"
+            )
+        if name is not None and kernel is not None:
+            raise ParameterRefused(f"its kernel is {name!r}; load it without another", parameter="kernel", value=kernel)
+        learner = with_parameters(partial(cls, snapshot.text("kernel") if kernel is None else kernel), snapshot)
+        if "memory" in snapshot.parts:
+            learner._memory = KernelMemory.restore(snapshot.part("memory"), learner._kernel)
+            if learner._memory.state.spec != learner._spec:
+                raise SnapshotRefused(f"in a KernelAIOLI, the state is of another game, {learner._memory.state.spec}")
+        learner._take_names(snapshot)
+        return learner
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], kernel: Function | None = None) -> Self:
+        """Read a learner that `save` wrote, with its kernel where that is a function. Runs no code from the file."""
+        return cls._load(path, partial(cls.restore, kernel=kernel))
+
+    def __copy__(self) -> Self:
+        return self.__deepcopy__({})
+
+    def __deepcopy__(self, memo: dict[int, object]) -> Self:
+        return type(self).restore(self.snapshot(), copy.deepcopy(self._function, memo))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).restore, (self.snapshot(), self._function)
+
+    @property
+    def _function(self) -> Function | None:
+        """Return the kernel where it is a function, which no snapshot holds."""
+        return None if isinstance(self._kernel.kernel, str) else self._kernel.kernel
+
+    def _played(self) -> dict[str, Plain]:
+        """Return the parameters as the game has them, but for the kernel."""
         kernel = self._kernel
-        parameters = asdict(self._spec) | {
+        played = asdict(self._spec) | {
             "ridge": None if self.ridge is None else self._spec.ridge,
-            "kernel": kernel.kernel if isinstance(kernel.kernel, str) else None,
             "gamma": None if kernel.gamma is None else float(kernel.gamma),
             "degree": int(kernel.degree),
             "coef0": float(kernel.coef0),
             "budget": None if self.budget is None else int(self.budget),
         }
-        known = {"gamma": self.gamma_, "names": self._names, "features": self.n_features_}
-        header = {"learner": "KernelAIOLI", "parameters": parameters, **known}
-        write_file(path, header, {} if self._memory is None else self._memory.tensors())
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], kernel: Function | None = None) -> Self:
-        """Read a learner that `save` wrote, with its kernel where that is a function. Runs no code from the file."""
-        header, tensors = read_file(path, "KernelAIOLI")
-        parameters = header.get("parameters", {})
-        name = parameters.pop("kernel", None)
-        if name is None and kernel is None:
-            raise ValueError(f"{path}: its kernel is a function, which no file holds; give it: load(path, kernel=…)")
-        if name is not None and kernel is not None:
-            raise ValueError(f"{path}: its kernel is {name!r}; load it without another")
-        try:
-            learner = cls(**{**parameters, "kernel": name or kernel})
-            if header["features"] is not None:
-                known = replace(learner._kernel, gamma=header["gamma"]), int(header["features"])
-                learner._memory = KernelMemory.from_tensors(*known, learner._spec, tensors)
-            learner.feature_names_ = header["names"]
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{path}: is not a complete learner ({error}); save it again") from error
-        return learner
+        return as_given(self, played)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={getattr(self, name)!r}" for name in signature(type(self)).parameters)
+        given = ", ".join(f"{name}={vars(self)[name]!r}" for name in signature(type(self)).parameters)
         return f"KernelAIOLI({given}){self._repr_suffix()}"
 
     # ---- within
 
-    def _rows(self, X: object, single: bool = False) -> Any:
-        """Rows or SparseRows: what is sparse stays so."""
+    def _rows(self, X: object, single: bool = False) -> Rows | SparseRows:
+        """Return Rows or SparseRows: what is sparse stays so."""
         border = SparseRows if sparse.issparse(X) else Rows
         return border(X, intercept=False, widest=WIDEST, width=self.n_features_, names=self._names, single=single)
 
     def _logits(self, rows: Rows | SparseRows) -> Vector:
         if self._memory is None:
             return np.zeros(len(rows))
-        where = partial(_name, rows.single)
         with one_blas_thread() if len(rows) > 1 else nullcontext():
-            return np.concatenate([self._memory.logits(X, start, where) for start, X in _tables(rows)])
+            return np.concatenate(
+                [self._memory.logits(X, None if rows.single else start) for start, X in _tables(rows)]
+            )
 
     def _learn(self, rows: Rows | SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
         stakes = as_weights(weights, rows, math.inf)
         announced = as_logits(logits, len(rows))
         if self.budget is not None and self.rounds + len(rows) > self.budget:
-            raise ValueError(
+            raise AioliError(
                 f"{self.rounds} rows are kept and {len(rows)} more came, beyond the budget of {self.budget}: memory "
                 "grows with their square. Raise the budget, or use Nystrom or RandomFeatures, whose memory stays "
                 "(nothing was learned)"
@@ -284,18 +327,14 @@ class KernelAIOLI(RowsLearner[Rows]):
         with one_blas_thread() if len(rows) > 1 else nullcontext():
             for start, X in _tables(rows):
                 part = slice(start, start + X.shape[0])
-                memory.play(X, labels[part], stakes[part], announced[part], start, partial(_name, rows.single))
+                memory.play(X, labels[part], stakes[part], announced[part], None if rows.single else start)
         self._memory = memory
         return sigmoid_many(announced)
 
 
 def _tables(rows: Rows | SparseRows) -> Iterator[tuple[int, Table]]:
-    """The rows chunk by chunk, each a matrix or CSR array, with the number of its first row."""
+    """Yield the rows chunk by chunk, each a matrix or CSR array, with the number of its first row."""
     if isinstance(rows, SparseRows):
         yield 0, rows.values
     else:
         yield from rows
-
-
-def _name(single: bool, t: int) -> str:
-    return "the row" if single else f"row {t}"

@@ -1,14 +1,17 @@
 """What a kernel learner remembers: its kernel, the rows, and the factor that grows with them; and how it plays rows."""
 
 import math
+from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
-from aioli.learners.kernel.functions import Kernel, Where, gram, no_kernel
+from aioli.errors import ParameterRefused, RowRefused, SnapshotRefused
+from aioli.learners.kernel.functions import Kernel, gram, no_kernel, row_number
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.root import root_many
 from aioli.outcomes.spec import GameSpec
+from aioli.snapshots.tree import Snapshot
 from aioli.states.kernel.growing_cholesky import PANEL, ROUNDING, GrowingCholesky
 from aioli.states.kernel.kept_rows import Block, KeptRows, Table, block_of
 
@@ -27,89 +30,100 @@ class KernelMemory:
 
     @classmethod
     def empty(cls, kernel: Kernel, width: int, spec: GameSpec) -> Self:
-        """No rows yet, of this many columns."""
+        """Return a memory of no rows yet, of this many columns."""
         return cls(kernel.for_width(width), KeptRows(width), GrowingCholesky(spec))
 
     def draft(self) -> Self:
-        """The same memory, to learn with and keep or drop; the original never sees what it writes. O(t)."""
+        """Return the same memory, to learn with and keep or drop; the original never sees what it writes. O(t)."""
         return type(self)(self.kernel, self.kept.draft(), self.state.draft())
 
     def widened(self, columns: int) -> Self:
-        """The same memory with this many further columns of zeros."""
+        """Return the same memory with this many further columns of zeros."""
         return type(self)(self.kernel, self.kept.widened(columns), self.state)
 
-    def tensors(self) -> dict[str, Vector]:
-        """What to save."""
-        return self.kept.tensors() | self.state.tensors()
+    def snapshot(self) -> Snapshot:
+        """Return γ, the rows and the factor; the kernel itself, which may be a function, is its owner's to keep."""
+        gamma = None if self.kernel.gamma is None else float(self.kernel.gamma)
+        parts = {"kept": self.kept.snapshot(), "state": self.state.snapshot()}
+        return Snapshot("KernelMemory", {"gamma": gamma}, parts=parts)
 
     @classmethod
-    def from_tensors(cls, kernel: Kernel, width: int, spec: GameSpec, tensors: dict[str, Vector]) -> Self:
-        """The memory that `tensors` gave; what cannot be one is a `ValueError`."""
-        kept = KeptRows.from_tensors(width, tensors)
-        return cls(kernel, kept, GrowingCholesky.from_tensors(spec, kept.count, tensors))
+    def restore(cls, snapshot: Snapshot, kernel: Kernel) -> Self:
+        """Make an equal memory from a snapshot, with the kernel that its owner kept."""
+        kept = KeptRows.restore(snapshot.of("KernelMemory").part("kept"))
+        state = GrowingCholesky.restore(snapshot.part("state"))
+        if kept.count != state.count:
+            raise SnapshotRefused(f"in a KernelMemory, {kept.count} rows came with a factor of {state.count}")
+        gamma = None if snapshot.values.get("gamma") is None else snapshot.number("gamma")
+        try:
+            return cls(replace(kernel, gamma=gamma), kept, state)
+        except ParameterRefused as error:
+            raise SnapshotRefused(f"in a KernelMemory, {error}") from error
 
     @property
     def one(self) -> float:
-        """What the intercept adds to the kernel."""
+        """Return what the intercept adds to the kernel."""
         return float(self.state.spec.intercept)
 
-    def logits(self, X: Table, start: int, where: Where) -> Vector:
-        """The log-odds of each row, as if it came next; a message calls the first `where(start)`. O(t²) a row."""
+    def logits(self, X: Table, first: int | None) -> Vector:
+        """Return the log-odds of each row, as if it came next; `first` is as in `row_number`. O(t²) a row."""
         kept = self.kept.block()
         announced = [np.empty(0)]
-        for first in range(0, X.shape[0], PANEL):
-            rows = self.kept.in_kind(block_of(X[first : first + PANEL]))
+        for start in range(0, X.shape[0], PANEL):
+            rows = self.kept.in_kind(block_of(X[start : start + PANEL]))
             K, diagonal = self.kernel.matrix(rows, kept) + self.one, self.kernel.diagonal(rows) + self.one
             finite = np.isfinite(K).all(axis=1) & np.isfinite(diagonal)
             if not finite.all():
-                t = start + first + int(np.argmin(finite))
-                raise ValueError(f"{where(t)}: its kernel with a row kept is not finite; scale the columns")
+                row = row_number(first, start + int(np.argmin(finite)))
+                raise RowRefused("its kernel with a row kept is not finite", row=row, remedy="scale the columns")
             m, left = self.state.moments(K, diagonal)
             if (left < -ROUNDING * diagonal).any():
-                t = start + first + int(np.argmax(left < -ROUNDING * diagonal))
-                raise ValueError(f"{where(t)}: {no_kernel('not positive definite')}")
+                row = row_number(first, start + int(np.argmax(left < -ROUNDING * diagonal)))
+                raise no_kernel("not positive definite", row)
             v = np.maximum(left, 0.0) / self.state.spec.ridge
             announced.append(root_many(m, 0.5 * self.state.spec.regulariser * v))
         return np.concatenate(announced)
 
-    def play(self, X: Table, y: Vector, weights: Vector, logits: Vector, start: int, where: Where) -> None:
+    def play(self, X: Table, y: Vector, weights: Vector, logits: Vector, first: int | None) -> None:
         """Play the rows in order, as many at once as a panel of the factor takes. O(t²) a row."""
-        first = 0
-        while first < X.shape[0]:
-            part = slice(first, min(first + self.state.room, X.shape[0]))
+        start = 0
+        while start < X.shape[0]:
+            part = slice(start, min(start + self.state.room, X.shape[0]))
             block = block_of(X[part])
-            self._play_block(block, y[part], weights[part], logits[part], start + first, where)
-            first = part.stop
+            self._play_block(block, y[part], weights[part], logits[part], row_number(first, start))
+            start = part.stop
 
     def whole_kernel(self) -> Matrix:
-        """K, of all rows kept. O(t²) kernels."""
+        """Return K, of all rows kept. O(t²) kernels."""
         block = self.kept.block()
         K = self.kernel.matrix(block, block)
         np.fill_diagonal(K, self.state.diagonal - self.one)
         return 0.5 * (K + K.T) + self.one
 
     def kernel_columns(self, count: int, start: int, stop: int) -> Matrix:
-        """The kernel of the first `count` rows with those from start to stop."""
+        """Return the kernel of the first `count` rows with those from start to stop."""
         rows, squares = self.kept.block()
         K = self.kernel.matrix(Block(rows[:count], squares[:count]), Block(rows[start:stop], squares[start:stop]))
         return K + self.one
 
-    def _play_block(self, block: Block, y: Vector, weights: Vector, logits: Vector, start: int, where: Where) -> None:
+    def _play_block(self, block: Block, y: Vector, weights: Vector, logits: Vector, first: int | None) -> None:
         self.kept.take_kind(block)
         rows, kept = self.kept.in_kind(block), self.kept.block()
-        K, own = gram(self.kernel, rows, kept, self.state.diagonal - self.one, start, where)
+        K, own = gram(self.kernel, rows, kept, self.state.diagonal - self.one, first)
         K, own = K + self.one, own + self.one
         norms, spec = np.sqrt(np.diagonal(own)), self.state.spec
         long = norms > math.sqrt(REACH * spec.ridge)
         heavy = norms * np.maximum(weights, 1.0) > spec.widest_row
         if (long | heavy).any():
             t = int(np.argmax(long | heavy))
-            raise ValueError(
-                f"{where(start + t)}: of length √k(x,x) = {norms[t]:g} in the kernel's space, weight {weights[t]:g}, "
-                "beyond what float64 can keep exact; scale columns or weights down, or raise the ridge "
-                "(nothing was learned)"
+            raise RowRefused(
+                f"of length √k(x,x) = {norms[t]:g} in the kernel's space, weight {weights[t]:g}, beyond what float64 "
+                "can keep exact",
+                row=row_number(first, t),
+                value=float(norms[t]),
+                remedy="scale columns or weights down, or raise the ridge",
             )
         played = self.state.play(K, own, y, weights, logits)
         if played < len(y):
-            raise ValueError(f"{where(start + played)}: {no_kernel('not positive definite')}")
+            raise no_kernel("not positive definite", row_number(first, played))
         self.kept.append(rows)

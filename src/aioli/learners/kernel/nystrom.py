@@ -1,16 +1,20 @@
 """Nyström: a kernel seen through a dictionary of the stream's own rows, which grows as the stream shows new ones."""
 
 import copy
-from typing import Any
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from aioli.learners.kernel.base_learner import Arrays, BaseLearner
+from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.kernel.bandwidth import BandwidthMixture
+from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.dictionary import Dictionary, restricted
-from aioli.learners.kernel.feature_map_learner import Expert, FeatureMapLearner
+from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
 from aioli.learners.parameters import require_whole
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import Learner, grows
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["Nystrom"]
 
@@ -87,21 +91,29 @@ class Nystrom(FeatureMapLearner):
         self.accuracy = accuracy
         self._points = require_whole("points", points, 1)
         if not isinstance(accuracy, (int, float, np.number)) or not 0.0 <= accuracy < 1.0:
-            raise ValueError(f"accuracy is {accuracy!r}; it must be a number from 0 to 1, 1 left out")
-        if not self._fresh.grows:
-            raise ValueError(f"learner is {learner!r}; it must be able to grow with the dictionary: AIOLI or Auto")
+            raise ParameterRefused(
+                f"accuracy is {accuracy!r}; it must be a number from 0 to 1, 1 left out",
+                parameter="accuracy",
+                value=accuracy,
+            )
+        if not grows(self._base.learner):
+            raise ParameterRefused(
+                f"learner is {learner!r}; it must be able to grow with the dictionary: AIOLI or Auto",
+                parameter="learner",
+                value=learner,
+            )
 
     @property
     def dictionary_sizes_(self) -> list[int]:
-        """How many points the dictionary of each bandwidth holds."""
-        experts = getattr(self._player, "experts", [self._player])
-        return [len(expert.dictionary) for expert in experts if isinstance(expert, Projections)]
+        """Return how many points the dictionary of each bandwidth holds."""
+        known = self._forecaster
+        maps = known.maps if isinstance(known, BandwidthMixture) else [known]
+        return [len(each.dictionary) for each in maps if isinstance(each, NystromMap)]
 
-    def _expert(self, width: int, bandwidth: float, _number: int) -> Expert:
-        dictionary = Dictionary(width, self.kernel)
-        return Projections(BaseLearner(self._fresh.learner), bandwidth, dictionary, self._points, float(self.accuracy))
+    def _maps(self) -> "NystromMaps":
+        return NystromMaps(self._base, self.kernel, self._points, float(self.accuracy))
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Plain]:
         return {
             "points": self._points,
             "accuracy": float(self.accuracy),
@@ -110,13 +122,13 @@ class Nystrom(FeatureMapLearner):
         }
 
 
-class Projections(Expert):
+class NystromMap(FeatureMap):
     """Coordinates among the points of a dictionary that grows up to a budget."""
 
     def __init__(
-        self, inner: BaseLearner, bandwidth: float, dictionary: Dictionary, budget: int, accuracy: float
+        self, base: BaseLearner, bandwidth: float, dictionary: Dictionary, budget: int, accuracy: float
     ) -> None:
-        super().__init__(inner, bandwidth)
+        super().__init__(base, bandwidth)
         self.dictionary = dictionary
         self.budget = budget
         self.threshold = max(accuracy, SMALLEST_RESIDUAL)
@@ -124,19 +136,24 @@ class Projections(Expert):
         self.mean, self.least = 1.0, 1.0  # of the residuals, once the budget is spent
 
     @property
+    def width(self) -> int:
+        """Return how many columns a row has."""
+        return int(self.dictionary.points.shape[1])
+
+    @property
     def full(self) -> bool:
-        """Whether the budget is spent."""
+        """Return whether the budget is spent."""
         return len(self.dictionary) >= self.budget
 
     def logits(self, X: Matrix) -> Vector:
-        """Each row's log-odds, as if it came next: a row that would join the dictionary has its own coordinate."""
+        """Return each row's log-odds, as if it came next: one that would join the dictionary has its own coordinate."""
         F = self.dictionary.coordinates(self.scaled(X))
         residuals = _residuals(F)
         joining = residuals > self.threshold
         if self.full or not joining.any():
-            return self.inner.logits(F)
+            return self.base.logits(F)
         own = np.sqrt(np.where(joining, residuals, 0.0))
-        return copy.deepcopy(self.inner).grow().logits(np.column_stack([F, own]))
+        return copy.deepcopy(self.base).grow().logits(np.column_stack([F, own]))
 
     def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
         """Learn from the rows in order; returns each row's probability before its label."""
@@ -157,21 +174,29 @@ class Projections(Expert):
             self.block = min(2 * self.block, len(X))
         return said
 
-    def arrays(self) -> Arrays:
-        """The dictionary, and what is known on it."""
-        run = np.array([self.block, self.mean, self.least])
-        return {"points": self.dictionary.points, "U": self.dictionary.U, "run": run} | self.inner.arrays()
+    def snapshot(self) -> Snapshot:
+        """Return the dictionary, the base learner on it, and the running residuals."""
+        values: dict[str, Plain] = {
+            "bandwidth": self.bandwidth,
+            "budget": self.budget,
+            "threshold": self.threshold,
+            "block": self.block,
+            "mean": self.mean,
+            "least": self.least,
+        }
+        parts = {"dictionary": self.dictionary.snapshot(), "base": self.base.snapshot()}
+        return Snapshot("NystromMap", values, parts=parts)
 
-    def restore(self, arrays: Arrays) -> None:
-        """Take back what `arrays` gave."""
-        points, U = arrays["points"], arrays["U"]
-        count = len(points)
-        if points.shape != (count, self.dictionary.points.shape[1]) or U.shape != (count, count):
-            raise ValueError(f"a dictionary of shape {points.shape} with a factor of shape {U.shape}")
-        self.dictionary.points, self.dictionary.U = points, U
-        block, self.mean, self.least = arrays["run"].tolist()
-        self.block = int(block)
-        self.inner.restore(count, arrays)
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal map from a snapshot."""
+        dictionary = Dictionary.restore(snapshot.of("NystromMap").part("dictionary"))
+        base = BaseLearner.restore(snapshot.part("base"), len(dictionary))
+        budget, threshold = snapshot.whole("budget", least=1), snapshot.number("threshold")
+        restored = cls(base, snapshot.number("bandwidth"), dictionary, budget, threshold)
+        restored.block = snapshot.whole("block", least=1)
+        restored.mean, restored.least = snapshot.number("mean"), snapshot.number("least")
+        return restored
 
     # ---- within
 
@@ -189,7 +214,7 @@ class Projections(Expert):
             self._learn(F, y, weights, logits, slice(first, j), said)
             further = self.dictionary.next_coordinate(X, F, X[j], F[j], residuals[j])
             self.dictionary.add(X[j], F[j], residuals[j])
-            self.inner.grow()
+            self.base.grow()
             F = np.column_stack([F, further])
             residuals = residuals - further * further
             first = j
@@ -203,7 +228,7 @@ class Projections(Expert):
         means, leasts = running_means(residuals, self.mean, self.least)
         lost = (residuals > self.threshold) & (means > np.maximum(LOST[0], LOST[1] * leasts))
         end, leaving = len(X), None
-        if self.inner.state is not None and lost.any():
+        if self.base.state is not None and lost.any():
             redundancies = self.dictionary.redundancies()
             new = np.flatnonzero(lost & (residuals > GAIN * float(redundancies.min())))
             if new.size:
@@ -216,12 +241,12 @@ class Projections(Expert):
         return said
 
     def _swap(self, j: int, x: Vector) -> None:
-        state = self.inner.state
+        state = self.base.state
         assert state is not None  # an AIOLI that has learned: `_swapping` saw to it
-        self.inner.state = restricted(state, j, *self.dictionary.drop(j))
+        self.base.settle(restricted(state, j, *self.dictionary.drop(j)))
         f = self.dictionary.coordinates(x[None, :])
         self.dictionary.add(x, f[0], float(_residuals(f)[0]))
-        self.inner.grow()
+        self.base.grow()
         self.block = SMALLEST_BLOCK // 2  # doubled at once
 
     def _learn(
@@ -229,17 +254,39 @@ class Projections(Expert):
     ) -> None:
         if rows.start < rows.stop:
             given = (None if each is None else each[rows] for each in (weights, logits))
-            said[rows] = self.inner.play(F[rows], y[rows], *given)
+            said[rows] = self.base.play(F[rows], y[rows], *given)
+
+
+@dataclass(frozen=True)
+class NystromMaps:
+    """Makes the maps of one `Nystrom`, each with a dictionary of its own."""
+
+    base: BaseLearner
+    kernel: str
+    budget: int
+    accuracy: float
+
+    def fresh(self, width: int, bandwidth: float, _number: int) -> NystromMap:
+        """Return a map of rows of this width, with an empty dictionary."""
+        base = BaseLearner.fresh(self.base.learner)
+        return NystromMap(base, bandwidth, Dictionary(width, self.kernel), self.budget, self.accuracy)
+
+    def restore(self, snapshot: Snapshot) -> NystromMap:
+        """Make the map of a snapshot, of the budget that all have."""
+        restored = NystromMap.restore(snapshot)
+        if restored.budget != self.budget or len(restored.dictionary) > self.budget:
+            raise SnapshotRefused(f"in a NystromMap, {len(restored.dictionary)} points came of {self.budget}")
+        return restored
 
 
 def _residuals(F: Matrix) -> Vector:
-    """What the dictionary cannot say of each row."""
+    """Return what the dictionary cannot say of each row."""
     return np.asarray(1.0 - np.einsum("ij,ij->i", F, F))
 
 
 @compiled("Tuple((f8[::1],f8[::1]))(f8[::1],f8,f8)")
 def running_means(residuals: Vector, mean: float, least: float) -> tuple[Vector, Vector]:
-    """The running mean of residuals after each row, and the least that it has been. O(1) a row."""
+    """Return the running mean of residuals after each row, and the least that it has been. O(1) a row."""
     means, leasts = np.empty(residuals.size), np.empty(residuals.size)
     for t in range(residuals.size):
         mean += (residuals[t] - mean) / MEMORY

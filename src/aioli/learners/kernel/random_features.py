@@ -1,14 +1,17 @@
 """Random Fourier features: a kernel of many columns as cosines and sines of random directions."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 
-from aioli.learners.kernel.base_learner import Arrays, BaseLearner
-from aioli.learners.kernel.feature_map_learner import Expert, FeatureMapLearner
+from aioli.errors import SnapshotRefused
+from aioli.learners.kernel.base_learner import BaseLearner
+from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
 from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["RandomFeatures", "random_directions"]
 
@@ -76,12 +79,10 @@ class RandomFeatures(FeatureMapLearner):
         self._features = require_whole("features", features, 2, multiple=2)
         self._seed = require_whole("seed", seed, 0)
 
-    def _expert(self, width: int, bandwidth: float, number: int) -> Expert:
-        rng = np.random.default_rng([self._seed, number])
-        W = random_directions(self._features // 2, width, self.kernel, bool(self.orthogonal), rng)
-        return Waves(BaseLearner(self._fresh.learner), bandwidth, W)
+    def _maps(self) -> "FourierMaps":
+        return FourierMaps(self._base, self.kernel, self._features // 2, bool(self.orthogonal), self._seed)
 
-    def _parameters(self) -> dict[str, Any]:
+    def _parameters(self) -> dict[str, Plain]:
         return {
             "features": self._features,
             "bandwidth": "auto" if self._fixed is None else self._fixed,
@@ -92,7 +93,7 @@ class RandomFeatures(FeatureMapLearner):
 
 
 def random_directions(count: int, width: int, kernel: str, orthogonal: bool, rng: np.random.Generator) -> Matrix:
-    r"""ω of unit bandwidth: rows of $N(0, I)$, or Cauchy; orthogonal ones are $SQ$, the lengths S drawn apart. O(Dd²).
+    r"""Draw ω of unit bandwidth: rows of $N(0, I)$, or Cauchy; orthogonal ones are $SQ$, S drawn apart. O(Dd²).
 
     Every row of SQ alone is N(0, I), so the kernel's mean is the same; rows of one group never point the same way.
     """
@@ -109,15 +110,20 @@ def random_directions(count: int, width: int, kernel: str, orthogonal: bool, rng
     return np.concatenate(groups)
 
 
-class Waves(Expert):
+class FourierMap(FeatureMap):
     """Cosines and sines of fixed directions."""
 
-    def __init__(self, inner: BaseLearner, bandwidth: float, directions: Matrix) -> None:
-        super().__init__(inner, bandwidth)
+    def __init__(self, base: BaseLearner, bandwidth: float, directions: Matrix) -> None:
+        super().__init__(base, bandwidth)
         self.directions = directions
 
+    @property
+    def width(self) -> int:
+        """Return how many columns a row has."""
+        return int(self.directions.shape[1])
+
     def map(self, X: Matrix) -> Matrix:
-        r"""$\varphi(x)$ of each row. O(Dd)."""
+        r"""Return $\varphi(x)$ of each row. O(Dd)."""
         turns = self.scaled(X) @ self.directions.T
         half = len(self.directions)
         F = np.empty((len(X), 2 * half))
@@ -127,21 +133,45 @@ class Waves(Expert):
         return F
 
     def logits(self, X: Matrix) -> Vector:
-        """Each row's log-odds, as if it came next; changes nothing."""
-        return self.inner.logits(self.map(X))
+        """Return each row's log-odds, as if it came next; changes nothing."""
+        return self.base.logits(self.map(X))
 
     def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
-        """Learn from the rows in order; returns each row's probability before its label."""
-        return self.inner.play(self.map(X), y, weights, logits)
+        """Learn from the rows in order; return each row's probability before its label."""
+        return self.base.play(self.map(X), y, weights, logits)
 
-    def arrays(self) -> Arrays:
-        """The directions too: another version of NumPy may draw others."""
-        return {"directions": self.directions} | self.inner.arrays()
+    def snapshot(self) -> Snapshot:
+        """Return the base learner, and the directions too: another version of NumPy may draw others."""
+        values, arrays = {"bandwidth": self.bandwidth}, {"directions": self.directions.copy()}
+        return Snapshot("FourierMap", values, arrays, {"base": self.base.snapshot()})
 
-    def restore(self, arrays: Arrays) -> None:
-        """Take back what `arrays` gave."""
-        directions = arrays["directions"]
-        if directions.shape != self.directions.shape:
-            raise ValueError(f"directions of shape {directions.shape}, not {self.directions.shape}")
-        self.directions = directions
-        self.inner.restore(2 * len(directions), arrays)
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal map from a snapshot."""
+        directions = snapshot.of("FourierMap").array("directions", (None, None))
+        base = BaseLearner.restore(snapshot.part("base"), 2 * len(directions))
+        return cls(base, snapshot.number("bandwidth"), directions.copy())
+
+
+@dataclass(frozen=True)
+class FourierMaps:
+    """Makes the maps of one `RandomFeatures`, each with directions of its own."""
+
+    base: BaseLearner
+    kernel: str
+    count: int
+    orthogonal: bool
+    seed: int
+
+    def fresh(self, width: int, bandwidth: float, number: int) -> FourierMap:
+        """Return a map of rows of this width that has learned nothing."""
+        rng = np.random.default_rng([self.seed, number])
+        directions = random_directions(self.count, width, self.kernel, self.orthogonal, rng)
+        return FourierMap(BaseLearner.fresh(self.base.learner), bandwidth, directions)
+
+    def restore(self, snapshot: Snapshot) -> FourierMap:
+        """Make the map of a snapshot, of as many directions as all have."""
+        restored = FourierMap.restore(snapshot)
+        if len(restored.directions) != self.count:
+            raise SnapshotRefused(f"in a FourierMap, {len(restored.directions)} directions came, not {self.count}")
+        return restored

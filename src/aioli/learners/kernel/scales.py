@@ -1,12 +1,14 @@
 """What rows say of scales, without a label: a sample of them, and the unit in which a typical distance is 1."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 from scipy.spatial.distance import pdist
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["FARTHEST", "METRICS", "Sample", "Scaling"]
 
@@ -27,8 +29,8 @@ class Scaling:
     unit: Vector
 
     @classmethod
-    def of(cls, rows: Matrix, kernel: str) -> "Scaling":
-        """From rows of the stream; a column that never moved counts for nothing. O(rows·d)."""
+    def of(cls, rows: Matrix, kernel: str) -> Self:
+        """Return the scaling of rows of the stream; a column that never moved counts for nothing. O(rows·d)."""
         centre = rows.mean(axis=0)
         spread = rows.std(axis=0)
         moving = spread > 1e-12 * np.abs(centre)  # else it is rounding
@@ -37,18 +39,28 @@ class Scaling:
         apart = distances[distances > 0.0]
         return cls(centre, unit / float(np.median(apart)) if apart.size else unit)
 
+    def snapshot(self) -> Snapshot:
+        """Return centre and unit of each column."""
+        return Snapshot("Scaling", arrays={"centre": self.centre.copy(), "unit": self.unit.copy()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal scaling from a snapshot."""
+        centre = snapshot.of("Scaling").array("centre", (None,))
+        return cls(centre, snapshot.array("unit", centre.shape))
+
     def __call__(self, X: Matrix) -> Matrix:
-        """The rows in units of the median distance. O(d) a row."""
+        """Return the rows in units of the median distance. O(d) a row."""
         scaled: Matrix = np.clip((X - self.centre) * self.unit, -FARTHEST, FARTHEST)
         return scaled
 
     def distances(self, rows: Matrix, kernel: str) -> Vector:
-        """Between all pairs of evenly spaced rows."""
+        """Return the distances between all pairs of evenly spaced rows."""
         every = max(1, len(rows) // PAIRED)
         return np.asarray(pdist(self(rows[::every]), METRICS[kernel]))
 
-    def has_moved(self, now: "Scaling", rows: Matrix, kernel: str) -> bool:
-        """Whether pairs of rows are typically much nearer or farther than by the scaling of now."""
+    def has_moved(self, now: Self, rows: Matrix, kernel: str) -> bool:
+        """Return whether pairs of rows are typically much nearer or farther than by the scaling of now."""
         before, after = self.distances(rows, kernel), now.distances(rows, kernel)
         apart = after > 0.0
         if not apart.any():
@@ -64,20 +76,42 @@ class Sample:
         self.table: Matrix = np.zeros((SAMPLE, width + 2))
         self.count, self.seen, self.stride = 0, 0, 1
 
+    def snapshot(self) -> Snapshot:
+        """Return the rows kept, and how they were chosen."""
+        values = {"seen": self.seen, "stride": self.stride}
+        return Snapshot("Sample", values, {"table": self.table[: self.count].copy()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal sample from a snapshot."""
+        table = snapshot.of("Sample").array("table", (None, None))
+        count, width = len(table), table.shape[1] - 2
+        if count >= SAMPLE or width < 1:
+            raise SnapshotRefused(f"in a Sample, the array 'table' has shape {table.shape}")
+        sample = cls(width)
+        sample.table[:count] = table
+        sample.count, sample.seen, sample.stride = count, snapshot.whole("seen"), snapshot.whole("stride", least=1)
+        return sample
+
+    @property
+    def width(self) -> int:
+        """Return how many columns a row has."""
+        return int(self.table.shape[1]) - 2
+
     @property
     def kept(self) -> tuple[Matrix, Vector, Vector]:
-        """Rows, labels and weights."""
+        """Return copies of the rows, labels and weights."""
         kept = self.table[: self.count]
         return np.ascontiguousarray(kept[:, :-2]), kept[:, -2].copy(), kept[:, -1].copy()
 
     @property
     def whole(self) -> bool:
-        """Whether it holds all rows that came."""
+        """Return whether it holds all rows that came."""
         return self.stride == 1
 
     @property
     def until_due(self) -> int:
-        """Rows until their number is a power of two."""
+        """Return how many rows are missing until their number is a power of two."""
         return max(FIRST, 1 << self.seen.bit_length()) - self.seen
 
     def keep(self, X: Matrix, y: Vector, weights: Vector) -> None:
@@ -89,7 +123,7 @@ class Sample:
         self.seen += len(X)
 
     def thin(self) -> None:
-        """Make room, where there is none."""
+        """Let every other row go where there is no more room."""
         if self.count == SAMPLE:
             self.count //= 2
             self.table[: self.count] = self.table[::2]

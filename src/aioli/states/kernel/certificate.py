@@ -1,4 +1,4 @@
-r"""What the kernel form can tell of itself: its certificates, and how many dimensions the rows so far fill.
+r"""Certificates of the kernel form, and how many dimensions the rows so far fill.
 
 Everything happens in the span of the rows. The log-determinant stands where the paper's theorem has its dimension:
 the proof bounds each round by $c(1+BR)\log(1 + \tfrac12 h_tv_t)$, and these add up to
@@ -22,12 +22,14 @@ __all__ = ["dimension_at", "dimension_learned", "running_certificate", "tight_ce
 
 
 def running_certificate(state: GrowingCholesky) -> Certificate:
-    r"""$\lambda B^2 + \sum \mathrm{inst}_t$. O(1)."""
+    r"""Return $\lambda B^2 + \sum \mathrm{inst}_t$. O(1)."""
     return _certificate(state, state.spec.ridge * state.spec.radius**2)
 
 
 def tight_certificate(state: GrowingCholesky, K: Matrix) -> Certificate:
-    r"""$\sum \mathrm{inst}_t + \max_{\|\theta\| \le B} \lambda\|\theta\|^2 - (\theta-w)^\top A(\theta-w)$. O(t³).
+    r"""Return the least certificate that the run proves, by a trust-region problem in the span of the rows. O(t³).
+
+    $\sum \mathrm{inst}_t + \max_{\|\theta\| \le B} \lambda\|\theta\|^2 - (\theta-w)^\top A(\theta-w)$.
 
     The eigenvalues ν of $RKR^\top$, $M = R^\top R$, are those of $I - \lambda P$, so $a = \lambda/(1-\nu)$ in the dual
     that the finite form's certificate explains: $\mu B^2 + \sum_i w_i^2(\lambda-\mu)/(\nu_i + (1-\nu_i)\mu/\lambda)$,
@@ -57,7 +59,7 @@ def tight_certificate(state: GrowingCholesky, K: Matrix) -> Certificate:
 
 
 def dimension_learned(state: GrowingCholesky, kernel: Callable[[int, int, int], Matrix]) -> float:
-    r"""$\mathrm{Tr}\,K(K+D)^{-1} = \mathrm{Tr}(I - \lambda P)$, $D = \mathrm{diag}(2\lambda/h_s)$. O(t²) a new row.
+    r"""Return $\mathrm{Tr}\,K(K+D)^{-1} = \mathrm{Tr}(I - \lambda P)$, $D = \mathrm{diag}(2\lambda/h_s)$. O(t²) a row.
 
     Round s adds $c_s^\top Kc_s = 1 - c_s^\top Dc_s$, $c_s$ being row s of $L^{-1}$, which no later row changes: each is
     computed once, when it is first asked for. Where the state forgets, what was added fades with the row, K takes the
@@ -80,7 +82,7 @@ def dimension_learned(state: GrowingCholesky, kernel: Callable[[int, int, int], 
 
 
 def dimension_at(K: Matrix, ridge: float) -> float:
-    r"""$d_\mathrm{eff}(\lambda) = \mathrm{Tr}\,K(K + \lambda I)^{-1}$. O(t³)."""
+    r"""Return $d_\mathrm{eff}(\lambda) = \mathrm{Tr}\,K(K + \lambda I)^{-1}$. O(t³)."""
     eigenvalues: Vector = np.maximum(np.linalg.eigvalsh(K), 0.0)
     return float(np.sum(eigenvalues / (eigenvalues + ridge)))
 

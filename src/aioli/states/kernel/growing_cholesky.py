@@ -19,9 +19,11 @@ from typing import Self
 import numpy as np
 from scipy import linalg
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.spec import GameSpec, Rule
 from aioli.outcomes.two_classes import Tally, count_round, play_round
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["LEVERAGE", "LOG_DET", "NOISE", "PANEL", "ROUNDING", "GrowingCholesky"]
 
@@ -47,58 +49,63 @@ class GrowingCholesky:
         self.levers = 0  # how many have been asked for
 
     def draft(self) -> Self:
-        """The same state, to play on with and keep or drop: it writes beyond what the original reads. O(t)."""
+        """Return the same state, to play on with and keep or drop: it writes beyond what the original reads. O(t)."""
         draft = copy.copy(self)
         draft.tally, draft.panels = self.tally.copy(), list(self.panels)
         return draft
 
-    def tensors(self) -> dict[str, Vector]:
-        """What to save. The i-th panel is "factor" i."""
-        rows = [min(PANEL, self.count - i * PANEL) for i in range(len(self.panels))]
-        panels = {f"factor {i}": panel[: rows[i]] for i, panel in enumerate(self.panels)}
-        return {"ledger": self.ledger[: self.count, :LEVERAGE], "tally": self.tally, **panels}
+    def snapshot(self) -> Snapshot:
+        """Return the rules, the factor, panel by panel, and what is known of each row. O(t²)."""
+        panels = {
+            f"factor {i}": panel[: min(PANEL, self.count - i * PANEL)].copy() for i, panel in enumerate(self.panels)
+        }
+        return Snapshot(
+            "GrowingCholesky",
+            {"count": self.count, "levers": self.levers},
+            {"ledger": self.ledger[: self.count].copy(), "tally": self.tally.copy(), **panels},
+            {"spec": self.spec.snapshot()},
+        )
 
     @classmethod
-    def from_tensors(cls, spec: GameSpec, count: int, tensors: dict[str, Vector]) -> Self:
-        """The state that `tensors` gave; what cannot be one is a `ValueError`."""
-        state = cls(spec)
-        starts = range(0, count, PANEL)
-        expected = {f"factor {i}": (min(PANEL, count - start), start + PANEL) for i, start in enumerate(starts)}
-        expected |= {"ledger": (count, LEVERAGE), "tally": state.tally.shape}
-        if {name: tensors[name].shape for name in expected} != expected:
-            raise ValueError(f"{count} rows, and a factor of other shapes than {expected}")
-        for i in range(len(starts)):
-            rows = tensors[f"factor {i}"]
-            state.panels.append(np.zeros((PANEL, rows.shape[1])))
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal state from a snapshot. O(t²)."""
+        snapshot.of("GrowingCholesky")
+        state = cls(GameSpec.restore(snapshot.part("spec")))
+        state.count, state.levers = snapshot.whole("count"), snapshot.whole("levers")
+        if state.levers > state.count:
+            raise SnapshotRefused(f"in a GrowingCholesky, {state.levers} leverages are known of {state.count} rows")
+        starts = range(0, state.count, PANEL)
+        for i, start in enumerate(starts):
+            rows = snapshot.array(f"factor {i}", (min(PANEL, state.count - start), start + PANEL))
+            state.panels.append(np.zeros((PANEL, start + PANEL)))
             state.panels[i][: len(rows)] = rows
-        state.ledger = np.zeros((len(starts) * PANEL, state.ledger.shape[1]))
-        state.ledger[:count, :LEVERAGE] = tensors["ledger"]
-        state.tally[:] = tensors["tally"]
-        state.count = count
+        state.ledger = np.zeros((max(len(starts), 1) * PANEL, state.ledger.shape[1]))
+        state.ledger[: state.count] = snapshot.array("ledger", (state.count, state.ledger.shape[1]))
+        state.tally[:] = snapshot.array("tally", state.tally.shape)
         return state
 
     @property
     def room(self) -> int:
-        """How many rows can be played at once."""
+        """Return how many rows can be played at once."""
         return PANEL - self.count % PANEL
 
     @property
     def beta(self) -> Vector:
-        r"""β, in which $m = \beta^\top g$."""
+        r"""Return β, in which $m = \beta^\top g$."""
         return self.ledger[: self.count, BETA]
 
     @property
     def diagonal(self) -> Vector:
-        """k(x, x) of each row so far."""
+        """Return k(x, x) of each row so far."""
         return self.ledger[: self.count, DIAGONAL]
 
     def decay(self) -> Vector:
-        r"""$\rho^{t-s}$: how much of each row is still remembered."""
+        r"""Return $\rho^{t-s}$: how much of each row is still remembered."""
         decay: Vector = self.spec.forgetting ** np.arange(self.count, 0, -1.0)
         return decay
 
     def whiten(self, K: Matrix) -> Matrix:
-        r"""$g = L^{-1}k$ for each row of K. O(t²) a row, at the speed of matrix products where they are many."""
+        r"""Return $g = L^{-1}k$ for each row of K. O(t²) a row, at the speed of matrix products where rows are many."""
         G: Matrix = np.array(K, dtype=np.float64, order="C")
         for i, panel in enumerate(self.panels):
             start = i * PANEL
@@ -113,12 +120,12 @@ class GrowingCholesky:
         return G
 
     def moments(self, K: Matrix, diagonal: Vector) -> tuple[Vector, Vector]:
-        r"""m and λv of rows with this kernel with the rows so far, and this one with themselves. O(t²) a row."""
+        r"""Return m and λv of rows, given their kernel with the rows so far and with themselves. O(t²) a row."""
         G = self.whiten(K)
         return G @ self.beta, diagonal - (G * G) @ self.decay()
 
     def play(self, K: Matrix, own: Matrix, y: Vector, weights: Vector, logits: Vector) -> int:
-        """Play at most `room` rows in order; returns how many: at the next, v is clearly negative.
+        """Play at most `room` rows in order, all or none; return how many come before one whose v is clearly negative.
 
         K is their kernel with the rows so far, `own` that among themselves; `logits` as in every form of the learner.
         """
@@ -148,7 +155,7 @@ class GrowingCholesky:
         return len(y)
 
     def factor(self) -> Matrix:
-        """L, whole. O(t²)."""
+        """Return the whole of L. O(t²)."""
         L = np.zeros((self.count, self.count))
         for i, panel in enumerate(self.panels):
             rows = L[i * PANEL : (i + 1) * PANEL]
@@ -156,7 +163,7 @@ class GrowingCholesky:
         return L
 
     def inverse_rows(self, start: int, stop: int) -> Matrix:
-        """These rows of the inverse of L, of one panel, up to their diagonal. O(t²) a row."""
+        """Return these rows of the inverse of L, of one panel, up to their diagonal. O(t²) a row."""
         C = np.zeros((stop - start, stop))
         C[:, start:] = np.eye(stop - start)
         for i in range(start // PANEL, -1, -1):

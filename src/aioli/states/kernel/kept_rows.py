@@ -1,17 +1,21 @@
 """The rows that a kernel learner keeps: dense, or CSR from the first sparse row on. Appending is O(d) amortised."""
 
 import copy
-from typing import Any, NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["Block", "KeptRows", "Table", "block_of", "is_sparse"]
+__all__ = ["Block", "KeptRows", "SparseTable", "Table", "as_sparse", "block_of"]
 
-Table = Any  # rows: a float64 matrix, or a canonical float64 CSR array
+SparseTable: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"  # canonical
+Table: TypeAlias = "Matrix | SparseTable"
+Number = TypeVar("Number", bound=np.generic)
 
 
 class Block(NamedTuple):
@@ -21,16 +25,11 @@ class Block(NamedTuple):
     squares: Vector
 
 
-def is_sparse(rows: Table) -> bool:
-    """Whether these are CSR rows."""
-    return not isinstance(rows, np.ndarray)
-
-
 def block_of(rows: Table) -> Block:
-    """The rows with their squares. O(nnz)."""
-    if is_sparse(rows):
-        return Block(rows, np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel())
-    return Block(rows, np.einsum("ij,ij->i", rows, rows))
+    """Return the rows with their squares. O(nnz)."""
+    if isinstance(rows, np.ndarray):
+        return Block(rows, np.einsum("ij,ij->i", rows, rows))
+    return Block(rows, np.asarray(rows.multiply(rows).sum(axis=1), dtype=np.float64).ravel())
 
 
 class KeptRows:
@@ -45,39 +44,37 @@ class KeptRows:
         self.squares: Vector = np.empty(0)
         self.dense: Matrix | None = np.empty((0, width))
         self.data: Vector = np.empty(0)
-        self.indices: NDArray[np.int32] | NDArray[np.int64] = np.empty(0, dtype=np.int32)
+        self.indices: NDArray[np.int32 | np.int64] = np.empty(0, dtype=np.int32)
         self.ends: NDArray[np.int64] = np.zeros(1, dtype=np.int64)
 
     def draft(self) -> Self:
-        """The same rows, to append to and keep or drop. O(1)."""
+        """Return the same rows, to append to and keep or drop. O(1)."""
         return copy.copy(self)
 
     def block(self) -> Block:
-        """All rows: a view. O(1) where dense, O(t) where sparse."""
+        """Return all rows: a view. O(1) where dense, O(t) where sparse."""
         return Block(self._table(), self.squares[: self.count])
 
     def in_kind(self, block: Block) -> Block:
-        """The block in the kind that is kept. A dense store was narrow enough for dense rows: these fit as well."""
-        if self.dense is None:
-            return block if is_sparse(block.rows) else Block(sparse.csr_array(block.rows), block.squares)
-        return Block(block.rows.toarray(), block.squares) if is_sparse(block.rows) else block
+        """Return the block in the kind that is kept: a dense store was narrow enough, so these rows fit as well."""
+        return Block(as_sparse(block.rows) if self.dense is None else _dense(block.rows), block.squares)
 
     def take_kind(self, block: Block) -> None:
-        """The first sparse rows make the store sparse, for good."""
-        if self.dense is not None and is_sparse(block.rows):
+        """Turn the store sparse, for good, where these are its first sparse rows."""
+        if self.dense is not None and not isinstance(block.rows, np.ndarray):
             self._turn_sparse()
 
     def append(self, block: Block) -> None:
         """Keep these rows too."""
         self.take_kind(block)
-        rows, squares = self.in_kind(block)
-        after = self.count + len(squares)
+        after = self.count + len(block.squares)
         self.squares = _with_room(self.squares, self.count, after)
-        self.squares[self.count : after] = squares
+        self.squares[self.count : after] = block.squares
         if self.dense is not None:
             self.dense = _with_room(self.dense, self.count, after)
-            self.dense[self.count : after] = rows
+            self.dense[self.count : after] = _dense(block.rows)
         else:
+            rows = as_sparse(block.rows)
             used = int(self.ends[self.count])
             full = used + rows.nnz
             self.data, self.indices = _with_room(self.data, used, full), _with_room(self.indices, used, full)
@@ -87,38 +84,41 @@ class KeptRows:
         self.count = after
 
     def widened(self, columns: int) -> Self:
-        """The same rows with this many further columns of zeros. O(td) where dense, O(1) where sparse."""
+        """Return the same rows with this many further columns of zeros. O(td) where dense, O(1) where sparse."""
         wider = copy.copy(self)
         wider.width += columns
         if self.dense is not None:
             wider.dense = np.pad(self.dense[: self.count], ((0, 0), (0, columns)))
         return wider
 
-    def tensors(self) -> dict[str, Vector]:
-        """What to save: float64 all of it, which holds column numbers exactly up to 2⁵³."""
+    def snapshot(self) -> Snapshot:
+        """Return the rows and their squares. O(nnz)."""
+        arrays: dict[str, Array] = {"squares": self.squares[: self.count].copy()}
         if self.dense is not None:
-            return {"rows": self.dense[: self.count]}
-        used = int(self.ends[self.count])
-        return {
-            "data": self.data[:used],
-            "indices": self.indices[:used].astype(np.float64),
-            "ends": self.ends[: self.count + 1].astype(np.float64),
-        }
+            arrays |= {"rows": self.dense[: self.count].copy()}
+        else:
+            used = int(self.ends[self.count])
+            entries = {"indices": self.indices[:used].astype(np.int64), "ends": self.ends[: self.count + 1].copy()}
+            arrays |= {"data": self.data[:used].copy(), **entries}
+        return Snapshot("KeptRows", {"width": self.width, "sparse": self.dense is None}, arrays)
 
     @classmethod
-    def from_tensors(cls, width: int, tensors: dict[str, Vector]) -> Self:
-        """The rows that `tensors` gave; what cannot be rows is a `ValueError`."""
-        kept = cls(width)
-        if "rows" in tensors:
-            rows: Table = tensors["rows"]
-            if rows.ndim != 2 or rows.shape[1] != width:
-                raise ValueError(f"rows of shape {rows.shape} for {width} columns")
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal store from a snapshot. O(nnz)."""
+        snapshot.of("KeptRows")
+        kept = cls(snapshot.whole("width"))
+        squares = snapshot.array("squares", (None,))
+        if snapshot.flag("sparse"):
+            data, indices = snapshot.array("data", (None,)), snapshot.integers("indices", (None,))
+            ends = snapshot.integers("ends", (squares.size + 1,))
+            try:
+                rows: SparseTable = sparse.csr_array((data, indices, ends), shape=(squares.size, kept.width))
+                rows.check_format(full_check=True)
+            except ValueError as error:
+                raise SnapshotRefused(f"in a KeptRows, the sparse rows contradict themselves ({error})") from error
+            kept.append(Block(rows, squares))
         else:
-            ends = tensors["ends"].astype(np.int64)
-            indices = tensors["indices"].astype(np.int64)
-            rows = sparse.csr_array((tensors["data"], indices, ends), shape=(ends.size - 1, width))
-            rows.check_format(full_check=True)
-        kept.append(block_of(rows))
+            kept.append(Block(snapshot.array("rows", (squares.size, kept.width)), squares))
         return kept
 
     def _table(self) -> Table:
@@ -136,8 +136,17 @@ class KeptRows:
         self.ends = rows.indptr.astype(np.int64)
 
 
-def _with_room(array: Any, used: int, needed: int) -> Any:
-    """The array itself where it is long enough, else one of at least twice its length with the same beginning."""
+def _dense(rows: Table) -> Matrix:
+    return rows if isinstance(rows, np.ndarray) else rows.toarray()
+
+
+def as_sparse(rows: Table) -> SparseTable:
+    """Return the rows as CSR: themselves, where they are."""
+    return sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
+
+
+def _with_room(array: NDArray[Number], used: int, needed: int) -> NDArray[Number]:
+    """Return the array itself where it is long enough, else one of at least twice its length that begins alike."""
     if needed <= len(array):
         return array
     larger = np.zeros((max(needed, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)

@@ -159,6 +159,9 @@ class Mixture:
             u[:], s[:], Q[:] = (given.array(f"{name}{i}", own.shape) for name, own in (("u", u), ("s", s), ("Q", Q)))
         return mixture
 
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).restore, (self.snapshot(),)  # its arrays are views of one buffer
+
 
 def mixture_cost(rounds: int, prior: float) -> float:
     r"""The most that the whole can lose over an expert of this prior weight: $\ln\frac1w$, and what shares cost. O(1).
