@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Self
 
-import numpy as np
-
 from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.base import ColumnLearner
@@ -14,7 +12,6 @@ from aioli.learners.remembering import Remembering
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.matrices import as_matrix
@@ -194,14 +191,6 @@ class Auto(Remembering, ColumnLearner):
             raise SnapshotRefused(f"in a {given.kind}, {player.experts} experts play, not {learner.experts}")
         learner._begin(player)
         return learner
-
-    def arrays(self) -> dict[str, Vector]:
-        """Return the bytes of the snapshot as numbers, for files that hold arrays and nothing else."""
-        return {"bytes": np.frombuffer(to_bytes(self.snapshot()), np.uint8).astype(np.float64)}
-
-    def take_back(self, _features: int, arrays: dict[str, Vector]) -> None:
-        """Become the learner that `arrays` was asked of."""
-        self._begin(type(self).restore(from_bytes(arrays["bytes"].astype(np.uint8).tobytes()))._player)
 
     def __repr__(self) -> str:
         given = f"Auto(experts={self.experts})" if self.experts is not None else "Auto()"

@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
 from inspect import signature
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from scipy import sparse
