@@ -1,4 +1,4 @@
-"""River's face: any learner as a classifier of dictionaries, whose keys come and go, and of mini-batches."""
+"""A River classifier over any learner: of dictionaries, whose keys come and go, and of mini-batches."""
 
 import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
+from aioli.errors import CapabilityMissing, LabelRefused, RowRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import Learner, grows, names_columns
+from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Vector
 
 try:
@@ -24,6 +26,7 @@ except ImportError as missing:
 
 __all__ = ["AIOLIClassifier"]
 
+ENCODE = "give numbers, and encode others before"
 LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled when keys have filled them
 
 Columns = dict[Hashable, int]
@@ -63,7 +66,6 @@ class AIOLIClassifier(MiniBatchClassifier):
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
         self._learner = fresh_copy(learner)
-        self._sparse = bool(getattr(self._learner, "takes_sparse_rows", False))
         self._columns: Columns = {}
         self._sides: Sides = {}
         self._labels = _names_of_sides({})
@@ -84,13 +86,13 @@ class AIOLIClassifier(MiniBatchClassifier):
             self._learn(tuple(x), _numbers(x)[None, :], [y], None if w == 1.0 else [w])
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
-        """The probability of each label."""
-        p: float = self._learner.predict(self._row(x))
+        """Return the probability of each label."""
+        p = self._learner.predict(self._row(x))
         zero, one = self._labels
         return {zero: 1.0 - p, one: p}
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> Any:
-        """The likelier label."""
+        """Return the likelier label."""
         zero, one = self._labels
         return one if self._learner.predict(self._row(x)) > 0.5 else zero
 
@@ -101,21 +103,21 @@ class AIOLIClassifier(MiniBatchClassifier):
         frame, labels = into_frame(X), into_series(y)
         missing = labels.is_null().to_list()
         if any(missing):
-            raise ValueError(f"row {missing.index(True)}: the label is missing; leave it out (nothing was learned)")
+            raise LabelRefused("the label is missing", row=missing.index(True), remedy="leave it out")
         if len(frame) or len(labels):
             weights = np.full(len(frame), w) if isinstance(w, Real) else w if w is None else into_series(w).to_numpy()
             self._learn(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
         self._y_name = labels.name
 
     def predict_proba_many(self, X: Any) -> Any:
-        """The probability of each label, a column each."""
+        """Return the probability of each label, a column each."""
         frame = into_frame(X)
         p = self._predict(frame)
         zero, one = self._labels
         return to_native_frame({zero: 1.0 - p, one: p}, like=frame)
 
     def predict_many(self, X: Any) -> Any:
-        """The likelier label of each row."""
+        """Return the likelier label of each row."""
         frame = into_frame(X)
         zero, one = self._labels
         likelier = [one if p > 0.5 else zero for p in self._predict(frame)]
@@ -123,9 +125,9 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     # ---- within
 
-    def _row(self, x: Mapping[Any, Any]) -> Any:
-        """The row in the order of the columns, without the keys that have none."""
-        if self._sparse:
+    def _row(self, x: Mapping[Any, Any]) -> object:
+        """Return the row in the order of the columns, without the keys that have none."""
+        if isinstance(self._learner, Wide):  # others would pay for the columns that are not there yet
             return self._as_sparse(_numbers(x)[None, :], tuple(x))
         makes_up = hasattr(type(x), "__missing__")  # a defaultdict would invent a value, and keep it
         if self._pick is not None and len(x) == len(self._columns) and not makes_up:
@@ -141,14 +143,15 @@ class AIOLIClassifier(MiniBatchClassifier):
         if not len(frame):
             return np.empty(0)
         values, keys = _matrix(frame), tuple(frame.columns)
-        rows = self._as_sparse(values, keys) if self._sparse else _spread(values, keys, self._columns)
-        p: Vector = self._learner.predict_many(rows)
-        return p
+        wide = isinstance(self._learner, Wide)
+        return self._learner.predict_many(
+            self._as_sparse(values, keys) if wide else _spread(values, keys, self._columns)
+        )
 
     def _learn(self, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object) -> None:
-        """Everything that may be refused happens to copies, or before anything is kept."""
-        if self._sparse:
-            self._learn_sparse(keys, values, labels, weights)
+        """Learn from the rows; all that may be refused happens to copies, or before anything is kept."""
+        if isinstance(self._learner, Wide):
+            self._learn_sparse(self._learner, keys, values, labels, weights)
             return
         new = [key for key in keys if key not in self._columns]
         columns = self._columns | {key: j for j, key in enumerate(_in_order(new), len(self._columns))}
@@ -159,13 +162,15 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._labels = _names_of_sides(sides)
         self._pick = itemgetter(*columns) if len(columns) > 1 else None
 
-    def _learn_sparse(self, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object) -> None:
-        """The same without a copy of anything that is as long as the columns are many, but when their room doubles."""
+    def _learn_sparse(
+        self, learner: Wide, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object
+    ) -> None:
+        """Learn from the rows in O(nnz): whatever is as long as there are columns is copied when their room doubles."""
         new = _in_order([key for key in keys if key not in self._columns])
         columns = {key: j for j, key in enumerate(new, len(self._columns))}
         rows = self._as_sparse(values, keys, columns)
         sides = _with_labels(self._sides, labels)
-        learner, room = self._learner, rows.shape[1]
+        room = rows.shape[1]
         if learner.n_features_ is not None and learner.n_features_ < room:
             learner = copy.deepcopy(learner).grow(room - learner.n_features_)
         if len(labels) == 1 and weights is None:
@@ -175,11 +180,12 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._columns.update(columns)
         self._learner, self._sides, self._labels = learner, sides, _names_of_sides(sides)
 
-    def _as_sparse(self, values: Vector, keys: Sequence[Hashable], new: Columns | None = None) -> Any:
-        """CSR rows with room for keys to come, without the keys that have no column. O(nnz)."""
+    def _as_sparse(self, values: Vector, keys: Sequence[Hashable], new: Columns | None = None) -> csr_array:
+        """Return CSR rows with room for keys to come, without the keys that have no column. O(nnz)."""
         if not np.isfinite(values).all():
             row, place = np.argwhere(~np.isfinite(values))[0]
-            raise ValueError(f"{keys[place]!r} is {values[row, place]}; drop it or fill it first (nothing was learned)")
+            problem, at = f"is {values[row, place]}", None if len(values) == 1 else int(row)
+            raise _refused(keys[place], problem, values[row, place], "drop it or fill it first", at)
         places = np.fromiter(map(self._columns.get, keys, repeat(-1)), np.int64, len(keys))
         if new:
             places[places < 0] = [new[key] for key in keys if key in new]
@@ -198,7 +204,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
 
 def _spread(values: Vector, keys: Sequence[Hashable], columns: Columns) -> Vector:
-    """Rows in the order of the columns, 0 where a key is absent; a place behind them takes what has no column."""
+    """Return rows in the order of the columns, 0 where a key is absent; keys without a column are left out."""
     width = _width(columns)
     rows = np.zeros((*values.shape[:-1], width + 1))
     rows[..., [columns.get(key, width) for key in keys]] = values
@@ -209,16 +215,16 @@ def _width(columns: Columns) -> int:
     return max(1, len(columns))  # a row without keys still has its label: a first column of zeros stands for its key
 
 
-def _widened(learner: Any, columns: Columns) -> Any:
+def _widened(learner: Learner, columns: Columns) -> Learner:
     known = learner.n_features_
     if known is not None and _width(columns) > known:
-        if not hasattr(learner, "grow"):
-            raise ValueError(
+        if not grows(learner):
+            raise CapabilityMissing(
                 f"new keys came, {list(columns)[known:]}, but {type(learner).__name__} cannot make new columns; "
                 "give all keys from the first row, or use Auto or AIOLI (nothing was learned)"
             )
         learner.grow(_width(columns) - known)
-    if hasattr(learner, "feature_names_"):
+    if names_columns(learner):
         learner.feature_names_ = [str(key) for key in columns]
     return learner
 
@@ -232,21 +238,24 @@ def _in_order(keys: Sequence[Hashable]) -> list[Any]:
 
 
 def _with_labels(sides: Sides, labels: list[Any]) -> Sides:
-    """The sides that the labels take, once these have come too."""
+    """Return the sides that the labels take, once these have come too."""
     try:
         distinct = dict.fromkeys(labels)
     except TypeError as error:
-        raise ValueError(f"a label is not a single value ({error}); give one of two (nothing was learned)") from None
+        raise LabelRefused(f"a label is not a single value ({error})", remedy="give one of two") from None
     sides = dict(sides)
     for y in distinct:
         if y in sides:
             continue
+        row = None if len(labels) == 1 else labels.index(y)
         if y is None or y != y:
-            raise ValueError(f"the label is {y!r}; leave out rows without one (nothing was learned)")
+            raise LabelRefused(f"the label is {y!r}", row=row, value=y, remedy="leave out rows without one")
         if len(sides) == 2:
-            raise ValueError(
-                f"a third label, {y!r}, came after {' and '.join(map(repr, sides))}; this classifier knows two: put it "
-                "into river.multiclass.OneVsRestClassifier (nothing was learned)"
+            raise LabelRefused(
+                f"a third label, {y!r}, came after {' and '.join(map(repr, sides))}",
+                row=row,
+                value=y,
+                remedy="this classifier knows two: put it into river.multiclass.OneVsRestClassifier",
             )
         label = y.item() if isinstance(y, np.generic) else y
         sides[label] = 1 - next(iter(sides.values())) if sides else int(label == 1)
@@ -281,13 +290,16 @@ def _number(key: Hashable, value: object) -> float:
             return float(value)
         except OverflowError:  # a whole number beyond float64
             pass
-    raise ValueError(f"{key!r} is {value!r}; give numbers, and encode others before (nothing was learned)")
+    raise _refused(key, f"is {value!r}", value, ENCODE)
+
+
+def _refused(key: Hashable, problem: str, value: object, remedy: str, row: int | None = None) -> RowRefused:
+    column = key if isinstance(key, (str, int)) else repr(key)
+    return RowRefused(problem, row=row, column=column, value=value, remedy=remedy)
 
 
 def _matrix(frame: nw.DataFrame[Any]) -> Vector:
     for key, kind in frame.schema.items():
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Unknown)):  # sparse pandas columns are of unknown kind
-            raise ValueError(
-                f"column {key!r} is of type {kind}; give numbers, and encode others before (nothing was learned)"
-            )
+            raise _refused(key, f"is of type {kind}", kind, ENCODE)
     return to_numpy(frame)

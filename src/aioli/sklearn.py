@@ -1,4 +1,4 @@
-"""scikit-learn's face: any learner as a classifier, for pipelines, searches and displays."""
+"""A scikit-learn classifier over any learner, for pipelines, searches and displays."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -8,18 +8,18 @@ import numpy as np
 
 from aioli.learners.batch.online_to_batch import OnlineToBatch
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import HasCoefficients, Learner, names_columns
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import logit, softplus_many
+from aioli.numerics.logistic import softplus_many
 
 if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that are used
 
     class BaseEstimator:
-        """Parameters by name, and tags."""
+        """An object with parameters by name, and tags."""
 
         def __sklearn_tags__(self) -> Any: ...
         def get_params(self, deep: bool = True) -> dict[str, Any]:
-            """The parameters."""
+            """Return the parameters."""
             ...
 
         def set_params(self, **params: Any) -> Self:
@@ -27,10 +27,10 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that a
             ...
 
     class ClassifierMixin:
-        """The accuracy as a score."""
+        """A classifier with the accuracy as its score."""
 
         def score(self, X: object, y: object, sample_weight: object = None) -> float:
-            """The accuracy on the rows."""
+            """Return the accuracy on the rows."""
             ...
 
     check_array: Any
@@ -52,8 +52,6 @@ else:
         ) from missing
 
 __all__ = ["AIOLIClassifier"]
-
-LEAST, MOST = np.finfo(float).tiny, 1.0 - np.finfo(float).epsneg  # probabilities whose log-odds are finite
 
 
 class AIOLIClassifier(ClassifierMixin, BaseEstimator):
@@ -107,7 +105,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     0.8
     """
 
-    learner_: Any
+    learner_: Learner
     classes_: Any
     n_features_in_: int
     feature_names_in_: Any
@@ -144,7 +142,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
         """Go on learning, from the next rows in their order. The first call must be given both `classes`."""
         with _all_or_nothing(self):
-            first = not hasattr(self, "learner_")
+            first = "learner_" not in vars(self)
             if first and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             rows, labels = self._validated(X, y, reset=first)
@@ -163,27 +161,22 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: object) -> Matrix:
-        """The probabilities of the two classes, a row each."""
-        p: Vector = self._fitted().predict_many(self._rows(X))
+        """Return the probabilities of the two classes, a row each."""
+        p = self._fitted().predict_many(self._rows(X))
         return np.column_stack([1.0 - p, p])
 
     def predict_log_proba(self, X: object) -> Matrix:
-        """Logarithms of the probabilities, from the log-odds: accurate where a probability is next to 0 or 1."""
+        """Return logarithms of the probabilities, from the log-odds: accurate where one is next to 0 or 1."""
         z = self.decision_function(X)
         return -np.column_stack([softplus_many(z), softplus_many(-z)])
 
     def decision_function(self, X: object) -> Vector:
-        """The log-odds of the second class; above 0 where it is the likelier."""
-        learner = self._fitted()
-        rows = self._rows(X)
-        if hasattr(learner, "predict_logit_many"):
-            z: Vector = learner.predict_logit_many(rows)
-            return z
-        return np.array([logit(p) for p in np.clip(learner.predict_many(rows), LEAST, MOST)])
+        """Return the log-odds of the second class; above 0 where it is the likelier."""
+        return self._fitted().predict_logit_many(self._rows(X))
 
     def predict(self, X: object) -> Any:
-        """The likelier class of each row."""
-        p: Vector = self._fitted().predict_many(self._rows(X))
+        """Return the likelier class of each row."""
+        p = self._fitted().predict_many(self._rows(X))
         return self.classes_[(p > 0.5).astype(np.intp)]
 
     @property
@@ -204,7 +197,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- within
 
-    def _fitted(self) -> Any:
+    def _fitted(self) -> Learner:
         check_is_fitted(self, "learner_")
         return self.learner_
 
@@ -224,11 +217,11 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         self.learner_ = (
             fresh_copy(self.learner) if self.average is None else OnlineToBatch(self.learner, states=self.average)
         )
-        if hasattr(self.learner_, "feature_names_") and hasattr(self, "feature_names_in_"):
+        if names_columns(self.learner_) and "feature_names_in_" in vars(self):
             self.learner_.feature_names_ = self.feature_names_in_.tolist()
 
     def _stakes(self, codes: Any, weights: Vector | None) -> Vector | None:
-        """The weight of each row, its class's counted in; None where all are 1."""
+        """Return the weight of each row, its class's counted in; None where all are 1."""
         if self.class_weight is None:
             return weights
         if isinstance(self.class_weight, str) and self.class_weight == "balanced":
@@ -254,11 +247,11 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def _centre(self) -> Vector:
         learner = self._fitted()
-        if not hasattr(learner, "coefficients_"):
+        if not isinstance(learner, HasCoefficients):
             raise AttributeError(
                 f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
             )
-        w: Vector = learner.coefficients_
+        w = learner.coefficients_
         return w if learner.intercept else np.concatenate([[0.0], w])
 
 
@@ -276,7 +269,7 @@ def _as_weights(sample_weight: object, count: int) -> Vector | None:
 
 @contextmanager
 def _all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Whatever is refused leaves the estimator's attributes as they were."""
+    """Put the estimator's attributes back as they were where the block raises."""
     before = dict(vars(estimator))
     try:
         yield

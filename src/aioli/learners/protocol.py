@@ -18,6 +18,7 @@ __all__ = [
     "Capability",
     "Certifies",
     "Grows",
+    "HasCoefficients",
     "Learner",
     "LearnsLate",
     "Merges",
@@ -115,6 +116,18 @@ class Grows(Learner, Protocol):
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
         ...
+
+
+@runtime_checkable
+class HasCoefficients(Protocol):
+    """A learner with one coefficient a column, behind the intercept's where there is one."""
+
+    @property
+    def coefficients_(self) -> Vector:
+        """The centre of what the learner knows; empty before the first row."""
+        ...
+
+    intercept: bool
 
 
 class Merges(Learner, Protocol):

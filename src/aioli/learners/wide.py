@@ -77,8 +77,6 @@ class Wide(Remembering, RowsLearner[SparseRows]):
     regret below 126 nats against every model of norm 4
     """
 
-    takes_sparse_rows = True  # a face may build CSR rows for it
-
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
     def __init__(self, hashing: int | None = None, experts: int | None = None) -> None:
