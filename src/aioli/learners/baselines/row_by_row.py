@@ -133,6 +133,9 @@ class RowByRow(Remembering):
         if self.n_features_ is None:
             self._begin(rows.width + self.intercept)
             self.n_features_ = rows.width
+        return self._play(rows, labels)
+
+    def _play(self, rows: Rows, labels: Vector) -> Vector:
         announced = np.empty(len(rows))
         for start, chunk in rows:
             for t, x in enumerate(chunk, start):

@@ -38,10 +38,8 @@ class SMP(MaximumLikelihood):
     ----------
     coefficients_
         θ̂ of `MaximumLikelihood` at the same λ, from which the two fits of a query begin; empty before `fit`.
-    ridge_
-        The λ that was used; NaN before `fit`.
-    n_features_
-        How many columns a row has, the intercept not counted; None before `fit`.
+    ridge_, n_features_
+        As in `MaximumLikelihood`.
 
     Examples
     --------

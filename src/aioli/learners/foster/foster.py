@@ -139,10 +139,7 @@ class Foster(RowByRow):
     def _answer(self, x: Vector, y: float, _z: float) -> None:
         self._engine.play(x[None, :], np.array([y]))
 
-    def _learn(self, rows: Rows, labels: Vector) -> Vector:
-        if self.n_features_ is None:
-            self._begin(rows.width + self.intercept)
-            self.n_features_ = rows.width
+    def _play(self, rows: Rows, labels: Vector) -> Vector:
         announced = np.empty(len(rows))
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
