@@ -2,6 +2,8 @@
 
 import sys
 
+import pytest
+
 from contracts import PROPERTIES, SUBJECTS
 
 
@@ -18,7 +20,7 @@ def main() -> int:
                 try:
                     promised.check(subject)
                     mark = "✓"
-                except Exception as error:
+                except (Exception, pytest.fail.Exception) as error:
                     mark = "✗"
                     failures.append(f"{subject.name}, {promised.name}: {type(error).__name__}: {error}")
             marks.append(mark.ljust(len(promised.name)))

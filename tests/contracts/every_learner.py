@@ -24,13 +24,20 @@ __all__ = ["PROPERTIES"]
 
 # ---- the protocol
 
+
+def named(learner: Model, names: list[str]) -> None:
+    assert learner.feature_names_ is None
+    learner.feature_names_ = names
+    assert learner.feature_names_ == names
+
+
 ASKING: dict[Capability, Callable[[Any, Table], object]] = {
     Capability.CERTIFIES: lambda learner, _: learner.certificate(),
     Capability.GROWS: lambda learner, _: learner.grow(1),
     Capability.LEARNS_LATE: lambda learner, x: learner.learn(x, 1, logit=0.25),
     Capability.MERGES: lambda learner, _: learner.merge(copy.deepcopy(learner)),
     Capability.MIXES: lambda learner, _: learner.weights_,
-    Capability.NAMES_COLUMNS: lambda learner, _: learner.feature_names_,
+    Capability.NAMES_COLUMNS: lambda learner, x: named(learner, [f"column {j}" for j in range(x.shape[-1])]),
     Capability.SAVES: lambda learner, _: learner.snapshot(),
     Capability.WEIGHS: lambda learner, x: learner.learn(x, 1, weight=2.0),
 }

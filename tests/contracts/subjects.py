@@ -140,6 +140,11 @@ def in_feature_space(_certificate: Certificate, X: Matrix) -> Matrix:
     return np.asarray(basis * np.sqrt(np.maximum(g, 0.0)))
 
 
+def fourier(certificate: Certificate, X: Matrix) -> Matrix:
+    features = RandomFeatures(AIOLI(), 8, bandwidth=1.0)._maps().fresh(X.shape[1], 1.0, 0)
+    return with_a_one(certificate, features.map(X))
+
+
 SUBJECTS = [
     Subject("AIOLI", AIOLI, dense(), LOOPS, with_a_one),
     Subject("AIOLI paper", lambda: AIOLI(2.0, curvature="paper", regulariser=0.5), dense(), LOOPS, with_a_one),
@@ -159,13 +164,14 @@ SUBJECTS = [
     Subject("KernelAIOLI forgets", lambda: KernelAIOLI("poly", 0.5, 2, forgetting=0.98), dense(), 1e-9),
     Subject("MaximumLikelihood", MaximumLikelihood, dense()),
     Subject("Nystrom", lambda: Nystrom(points=12), dense(80), 1e-6, units=1e-4, origins=1e-4),
+    Subject("Nystrom of all rows", lambda: Nystrom(AIOLI(), 40, 0.0, 1.0), dense(), 1e-6, in_feature_space),
     Subject("Nystrom one width", lambda: Nystrom(AIOLI(), points=12, bandwidth=1.0), dense(), 1e-6),
     Subject("OGD", OGD, dense()),
     Subject("ONS", lambda: ONS(0.1, widest=5.0), dense()),
-    Subject("OnlineToBatch", lambda: OnlineToBatch(AIOLI(), states=3), dense(), LOOPS, foretells=False),
+    Subject("OnlineToBatch", lambda: OnlineToBatch(AIOLI(), states=3), dense(), LOOPS, with_a_one, foretells=False),
     Subject("OnlineToBatch OGD", lambda: OnlineToBatch(OGD(), states=3), dense(), foretells=False),
     Subject("RandomFeatures", lambda: RandomFeatures(features=8), dense(80), 1e-6, units=1e-4, origins=1e-4),
-    Subject("RandomFeatures one width", lambda: RandomFeatures(AIOLI(), 8, bandwidth=1.0), dense(), 1e-6),
+    Subject("RandomFeatures one width", lambda: RandomFeatures(AIOLI(), 8, bandwidth=1.0), dense(), 1e-6, fourier),
     Subject("SMP", SMP, dense(16)),
     Subject("Wide", Wide, words, seen=of_length_one, units=1e-9),
     Subject("Wide hashes", lambda: Wide(hashing=6), words, any_width=True),

@@ -1,0 +1,27 @@
+"""Every exported learner keeps every property that its capabilities promise."""
+
+import pytest
+from contracts import LEARNERS, PROPERTIES, SUBJECTS, Property, Subject
+
+from aioli.learners.protocol import Capability
+
+PROMISES = [
+    pytest.param(subject, promised, id=f"{subject.name}-{promised.name}")
+    for subject in SUBJECTS
+    for promised in PROPERTIES
+    if promised.concerns(subject)
+]
+
+
+@pytest.mark.parametrize(("subject", "promised"), PROMISES)
+def test_a_learner_keeps_what_it_promises(subject: Subject, promised: Property) -> None:
+    promised.check(subject)
+
+
+def test_every_exported_learner_is_a_subject() -> None:
+    assert sorted({subject.kind for subject in SUBJECTS}) == LEARNERS
+
+
+def test_every_learner_that_certifies_is_held_to_its_certificate_in_some_configuration() -> None:
+    certifying = {subject.kind for subject in SUBJECTS if subject.promises(Capability.CERTIFIES)}
+    assert {subject.kind for subject in SUBJECTS if subject.seen is not None} == certifying
