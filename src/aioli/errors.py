@@ -10,6 +10,8 @@ row 3: column 'age' is nan; drop it or fill it first (nothing was learned)
 line 12 of visits.csv: column 'age' is nan; drop it or fill it first
 """
 
+from typing import Self
+
 __all__ = [
     "AioliError",
     "CapabilityMissing",
@@ -39,6 +41,11 @@ class ParameterRefused(AioliError):
     def __init__(self, message: str, *, parameter: str, value: object = None) -> None:
         super().__init__(message)
         self.parameter, self.value = parameter, value
+
+    @classmethod
+    def unlike(cls, parameter: str, value: object, wanted: str) -> Self:
+        """Return the refusal of a value that is not as wanted: "it must be" begins the end of the sentence."""
+        return cls(f"{parameter} is {value!r}; it must be {wanted}", parameter=parameter, value=value)
 
 
 class CapabilityMissing(AioliError):

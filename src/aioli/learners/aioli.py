@@ -129,10 +129,6 @@ class AIOLI(Remembering, RowsLearner[Rows]):
                 pass
         return sigmoid(self.predict_logit(x))
 
-    def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(d²)."""
-        return float(self._logits(self._rows(x, single=True))[0])
-
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(d²).
 

@@ -10,7 +10,7 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid_many
+from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Measured, as_label, as_labels
@@ -121,9 +121,24 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
     @abstractmethod
     def _learn(self, rows: Checked, labels: Vector, weights: object, logits: object) -> Vector: ...
 
+    def predict(self, x: object) -> float:
+        """Return the probability that the row's label is 1; changes nothing."""
+        return sigmoid(self.predict_logit(x))
+
+    def predict_logit(self, x: object) -> float:
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
+        return float(self._logits(self._rows(x, single=True))[0])
+
     def predict_logit_many(self, X: object) -> Vector:
         """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
         return self._logits(self._rows(X))
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+        """Learn from one row and its label; return the probability announced before the label.
+
+        `weight` and `logit` as in `AIOLI.learn`.
+        """
+        return self._learn_one(x, y, weight, logit)
 
     def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
         """Play the rows in order; returns each row's probability before its label.

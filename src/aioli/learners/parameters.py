@@ -10,7 +10,15 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.snapshots.tree import Plain, Snapshot
 
-__all__ = ["as_given", "plain_parameters", "require_number", "require_positive", "require_whole", "with_parameters"]
+__all__ = [
+    "as_given",
+    "plain_parameters",
+    "require_number",
+    "require_positive",
+    "require_share",
+    "require_whole",
+    "with_parameters",
+]
 
 Made = TypeVar("Made")
 
@@ -21,32 +29,32 @@ def require_positive(**parameters: object) -> None:
     """Refuse what is not a number above 0 and below infinity: formulas divide by it, or take its logarithm."""
     for name, value in parameters.items():
         if not (isinstance(value, Real) and SMALLEST <= float(value) <= LARGEST):
-            raise ParameterRefused(
-                f"{name} is {value!r}; it must be a finite number above 0, from {SMALLEST:g} to {LARGEST:g}",
-                parameter=name,
-                value=value,
-            )
+            wanted = f"a finite number above 0, from {SMALLEST:g} to {LARGEST:g}"
+            raise ParameterRefused.unlike(name, value, wanted)
 
 
 def require_number(name: str, value: object) -> float:
     """Return the value as a float, or a refusal by name."""
     if not isinstance(value, (int, float, np.number)):
-        raise ParameterRefused(f"{name} is {value!r}; it must be a number", parameter=name, value=value)
+        raise ParameterRefused.unlike(name, value, "a number")
     try:
         return float(value)
     except (TypeError, OverflowError):
-        raise ParameterRefused(
-            f"{name} is {value!r}; it must be a number that float64 can hold", parameter=name, value=value
-        ) from None
+        raise ParameterRefused.unlike(name, value, "a number that float64 can hold") from None
+
+
+def require_share(name: str, value: object) -> float:
+    """Return the value as a float above 0 and at most 1, or a refusal by name."""
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
+        raise ParameterRefused.unlike(name, value, "a number above 0 and at most 1")
+    return float(value)
 
 
 def require_whole(name: str, value: object, least: int, multiple: int = 1) -> int:
     """Return the value as an int, or a refusal by name."""
     if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < least or value % multiple:
         kind = "an even whole number" if multiple == 2 else "a whole number"
-        raise ParameterRefused(
-            f"{name} is {value!r}; it must be {kind} of at least {least}", parameter=name, value=value
-        )
+        raise ParameterRefused.unlike(name, value, f"{kind} of at least {least}")
     return int(value)
 
 

@@ -8,7 +8,7 @@ __all__ = ["ball_multiplier"]
 
 
 def ball_multiplier(g: Vector, b: Vector, radius: float) -> float:
-    r"""The multiplier μ ≥ 0 of $\min_{\|\theta\| \le B} \sum_i g_i\theta_i^2 - 2b_i\theta_i$, $g_i \ge 0$. O(d) a step.
+    r"""Return the μ ≥ 0 of $\min_{\|\theta\| \le B} \sum_i g_i\theta_i^2 - 2b_i\theta_i$, $g_i \ge 0$. O(d) a step.
 
     The minimiser is $\theta_i = b_i/(g_i + \mu)$; its norm falls in μ, so μ is 0 or the only root of $\|\theta\| = B$.
     """

@@ -3,8 +3,8 @@
 import importlib
 from collections.abc import Callable
 from functools import cache
-from types import CodeType, FunctionType
-from typing import Any, TypeVar
+from types import FunctionType
+from typing import Any, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,39 +35,53 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     )
 
     def compile_function(function: Function) -> Function:
-        kernel: Function = decorate(function)
-        if kernel is not function:  # it is, where Numba has been told to compile nothing
-            _load_on_first_use(kernel, signature)
-        return kernel
+        loop: Function = decorate(function)
+        if loop is not function:  # it is, where Numba has been told to compile nothing
+            _load_on_first_use(cast(Dispatcher, loop), signature)
+        return loop
 
     return compile_function
 
 
-def _load_on_first_use(kernel: Any, signature: str) -> None:
+class Dispatcher(Protocol):
+    """What is asked of a function that Numba compiles; Numba has no types."""
+
+    __name__: str
+    overloads: dict[object, Any]
+    typingctx: Any
+    py_func: FunctionType
+    compile: Callable[[str], object]
+    disable_compile: Callable[[], None]
+    typeof_pyval: Callable[[object], object]
+    get_call_template: Callable[..., object]
+    _compile_for_args: Callable[..., object]
+
+
+def _load_on_first_use(loop: Dispatcher, signature: str) -> None:
     """Take the two ways by which Numba comes to compile: a call from Python, and a call in what is being compiled."""
     compiling = importlib.import_module("numba.core.compiler_lock").global_compiler_lock  # a second lock could deadlock
 
     def load() -> None:
         with compiling:
-            if not kernel.overloads:
-                kernel.compile(signature)
-                kernel.disable_compile()
+            if not loop.overloads:
+                loop.compile(signature)
+                loop.disable_compile()
 
-    def for_call(*arguments: Any) -> Any:
+    def for_call(*arguments: object) -> object:
         load()
-        (made,) = kernel.overloads.values()
+        (made,) = loop.overloads.values()
         for argument, wanted in zip(arguments, made.signature.args, strict=True):
-            came = kernel.typeof_pyval(argument)
-            if kernel.typingctx.can_convert(came, wanted) is None:
-                raise TypeError(f"{kernel.__name__} takes {wanted}, not {came}")
+            came = loop.typeof_pyval(argument)
+            if loop.typingctx.can_convert(came, wanted) is None:
+                raise TypeError(f"{loop.__name__} takes {wanted}, not {came}")
         return made.entry_point
 
-    def for_caller(*types: Any) -> Any:
+    def for_caller(*types: object) -> object:
         load()
-        return type(kernel).get_call_template(kernel, *types)
+        return type(loop).get_call_template(loop, *types)
 
-    kernel._compile_for_args = for_call
-    kernel.get_call_template = for_caller
+    loop._compile_for_args = for_call
+    loop.get_call_template = for_caller
 
 
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:
@@ -91,8 +105,9 @@ def elementwise(function: Callable[..., float], signature: str) -> Callable[...,
 
 
 def _loop_of(function: Callable[..., float], arguments: int) -> Callable[..., None]:
-    """A loop below with the function for `scalar`; it bears the name and the file of the function, for the cache."""
-    place: CodeType = getattr(function, "py_func", function).__code__
+    """Return a loop below with the function for `scalar`, under the function's name and file, for the cache."""
+    plain = function if isinstance(function, FunctionType) else cast(Dispatcher, function).py_func
+    place = plain.__code__
     name = f"{place.co_name}_many"
     code = (_one_by_one if arguments == 1 else _pair_by_pair).__code__.replace(
         co_name=name, co_qualname=name, co_filename=place.co_filename, co_firstlineno=place.co_firstlineno
@@ -102,7 +117,7 @@ def _loop_of(function: Callable[..., float], arguments: int) -> Callable[..., No
 
 
 def scalar(*_arguments: float) -> float:
-    """Stands in the two loops for the function that they are made for."""
+    """Stand in the two loops for the function that they are made for."""
     raise NotImplementedError
 
 

@@ -16,14 +16,14 @@ _ATANH = tuple(1.0 / (2 * k + 3) for k in range(17))  # w² < 0.1 there: the nex
 
 @compiled("f8(f8,f8)")
 def paper_curvature(z: float, C: float) -> float:
-    r"""The paper's Lemma 2, $h = p(1-p)/(1+C)$ with $p = \sigma(z)$. O(1)."""
+    r"""Return the h of the paper's Lemma 2, $h = p(1-p)/(1+C)$ with $p = \sigma(z)$. O(1)."""
     e = math.exp(-abs(z))
     return e / ((1.0 + e) * (1.0 + e)) / (1.0 + C)
 
 
 @compiled("f8(f8,f8,f8,f8)")
 def tight_curvature_at(z: float, e: float, missed: float, C: float) -> float:
-    r"""The largest h there is: $h = 2\,D(C, |z|)/(C - |z|)^2$, D the Bregman divergence of the loss. O(1).
+    r"""Return the largest h there is: $h = 2\,D(C, |z|)/(C - |z|)^2$, D the Bregman divergence of the loss. O(1).
 
     The loss is $g(u) = \log 2\cosh(u/2)$ plus a linear term, and g is even, so the label does not matter and z may be
     taken ≥ 0. The quotient $2D(a, z)/(a-z)^2 = 2\int_0^1 (1-s)\,g''(z + s(a-z))\,ds$ falls in a on [0, ∞), because
@@ -58,7 +58,7 @@ def tight_curvature_at(z: float, e: float, missed: float, C: float) -> float:
 
 @compiled("f8(f8,f8)")
 def tight_curvature(z: float, C: float) -> float:
-    """`tight_curvature_at` any log-odds z. O(1)."""
+    """Return `tight_curvature_at` any log-odds z. O(1)."""
     e = math.exp(-abs(z))
     return tight_curvature_at(abs(z), e, math.log1p(e), C)
 

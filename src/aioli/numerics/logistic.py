@@ -13,20 +13,20 @@ LEAST, MOST = float(np.finfo(float).tiny), 1.0 - 2.0**-53  # probabilities whose
 
 @compiled("f8(f8)")
 def softplus(z: float) -> float:
-    r"""$\log(1 + e^z)$, the loss of saying log-odds $z$ when the label is 0. O(1)."""
+    r"""Return $\log(1 + e^z)$, the loss of saying log-odds $z$ when the label is 0. O(1)."""
     return max(z, 0.0) + math.log1p(math.exp(-abs(z)))
 
 
 @compiled("f8(f8)")
 def sigmoid(z: float) -> float:
-    r"""$\sigma(z) = 1/(1 + e^{-z})$; its complement is `sigmoid(-z)`, never `1 - sigmoid(z)`. O(1)."""
+    r"""Return $\sigma(z) = 1/(1 + e^{-z})$; its complement is `sigmoid(-z)`, never `1 - sigmoid(z)`. O(1)."""
     e = math.exp(-abs(z))
     return 1.0 / (1.0 + e) if z >= 0.0 else e / (1.0 + e)
 
 
 @compiled("f8(f8)")
 def logit(p: float) -> float:
-    r"""$\log(p / (1-p))$, the inverse of the sigmoid; ±inf at 0 and 1. O(1)."""
+    r"""Return $\log(p / (1-p))$, the inverse of the sigmoid; ±inf at 0 and 1. O(1)."""
     if 0.25 <= p <= 0.75:
         return math.log1p((2.0 * p - 1.0) / (1.0 - p))  # 2p - 1 is exact here, log p - log(1-p) would cancel
     return math.log(p) - math.log1p(-p)
@@ -38,5 +38,5 @@ logit_many = elementwise(logit, "f8(f8)")
 
 
 def finite_logit_many(p: Vector) -> Vector:
-    """The log-odds of each probability, 0 and 1 being read as the normal numbers next to them. O(1) each."""
+    """Return the log-odds of each probability, 0 and 1 being read as the normal numbers next to them. O(1) each."""
     return logit_many(np.clip(p, LEAST, MOST))

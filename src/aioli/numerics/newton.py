@@ -18,7 +18,7 @@ STEPS = 1000  # two to four are usual, and thirty the most seen with rows of up 
 
 @compiled("void(f8[:,::1],f8[:,::1],f8,f8[::1],f8[::1],f8[::1],f8[:,::1])", reassociate=True)
 def differentiate(X: Matrix, counts: Matrix, ridge: float, theta: Vector, z: Vector, g: Vector, H: Matrix) -> None:
-    r"""$z = X\theta$, the gradient $g = \nabla F$, and the lower triangle of $H = \nabla^2F$. O(td²)."""
+    r"""Compute $z = X\theta$, the gradient $g = \nabla F$, and the lower triangle of $H = \nabla^2F$. O(td²)."""
     for i in range(theta.size):
         g[i] = 2.0 * ridge * theta[i]
         H[i, :] = 0.0
@@ -41,7 +41,7 @@ def differentiate(X: Matrix, counts: Matrix, ridge: float, theta: Vector, z: Vec
 
 @compiled("void(f8[:,::1],f8[::1],f8,f8[::1])", reassociate=True)
 def solve(H: Matrix, g: Vector, least: float, delta: Vector) -> None:
-    r"""$\Delta = -H^{-1}g$ by Cholesky's method, in place, where no eigenvalue of H is below `least`. O(d³).
+    r"""Solve $\Delta = -H^{-1}g$ by Cholesky's method, in place, where no eigenvalue of H is below `least`. O(d³).
 
     Then no pivot is either, so one that rounding has sent lower is put back: the factor always exists.
     """
@@ -65,7 +65,7 @@ def solve(H: Matrix, g: Vector, least: float, delta: Vector) -> None:
 
 @compiled("f8(f8[:,::1],f8,f8[::1],f8[::1],f8[::1],f8[::1],f8)", reassociate=True)
 def slope(counts: Matrix, ridge: float, theta: Vector, delta: Vector, z: Vector, dz: Vector, tau: float) -> float:
-    r"""$\frac{d}{d\tau}F(\theta + \tau\Delta)$, where $z = X\theta$ and $dz = X\Delta$. O(t + d)."""
+    r"""Return $\frac{d}{d\tau}F(\theta + \tau\Delta)$, where $z = X\theta$ and $dz = X\Delta$. O(t + d)."""
     total = 0.0
     for i in range(theta.size):
         total += 2.0 * ridge * (theta[i] + tau * delta[i]) * delta[i]
@@ -77,7 +77,7 @@ def slope(counts: Matrix, ridge: float, theta: Vector, delta: Vector, z: Vector,
 
 @compiled("i8(f8[:,::1],f8[:,::1],f8,f8[::1])", reassociate=True)
 def minimise(X: Matrix, counts: Matrix, ridge: float, theta: Vector) -> int:
-    r"""Move θ, in place, to $\arg\min F$; returns the number of Newton steps. O(td² + d³) each.
+    r"""Move θ, in place, to $\arg\min F$; return the number of Newton steps. O(td² + d³) each.
 
     Along a step Δ the third derivative of F is at most $r = \max_s|x_s^\top\Delta|$ times the second (Bach 2010). So
     with $\delta = \sqrt{g^\top H^{-1}g}$, Newton's decrement, the slope at $\theta + \tau\Delta$ is at most

@@ -12,7 +12,7 @@ SHORT = 0.015625  # below it e^-s - 1 needs eight terms: the next is below 1e-19
 
 @compiled("UniTuple(f8,2)(f8,f8)")
 def exponentials(z: float, small: float) -> tuple[float, float]:
-    r"""$e^{-z}$ and $e^{-z} - 1$ for z ≥ 0; the second to full relative precision below `small`. O(1)."""
+    r"""Return $e^{-z}$ and $e^{-z} - 1$ for z ≥ 0; the second to full relative precision below `small`. O(1)."""
     if z < small:
         fall = math.expm1(-z)
         return 1.0 + fall, fall
@@ -22,7 +22,7 @@ def exponentials(z: float, small: float) -> tuple[float, float]:
 
 @compiled("UniTuple(f8,2)(f8,f8,f8)", reassociate=True)
 def carried(e: float, fall: float, s: float) -> tuple[float, float]:
-    r"""$e^{-z}$ and $e^{-z} - 1$ carried on to z + s: $e^{-z-s} = e^{-z} + e^{-z}(e^{-s} - 1)$, s short. O(1)."""
+    r"""Carry $e^{-z}$ and $e^{-z} - 1$ on to z + s: $e^{-z-s} = e^{-z} + e^{-z}(e^{-s} - 1)$, s short. O(1)."""
     low = (1.0 - s / 2) + s * s * (1 / 6 - s * (1 / 24))
     high = (1 / 120 - s * (1 / 720)) + s * s * (1 / 5040 - s * (1 / 40320))
     change = -e * (s * (low + (s * s) * (s * s) * high))
@@ -31,7 +31,7 @@ def carried(e: float, fall: float, s: float) -> tuple[float, float]:
 
 @compiled("UniTuple(f8,3)(f8,f8)")
 def solve(m: float, a: float) -> tuple[float, float, float]:
-    r"""The z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$. O(1).
+    r"""Return the z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$. O(1).
 
     The left side is concave, so Newton from a point left of the root climbs to it and never passes it; all candidates
     for the start lie left, since tanh(z/2) ≤ min(1, z/2) and z ≤ m. One exponential, then two to eight steps that carry

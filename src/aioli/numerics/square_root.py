@@ -14,13 +14,13 @@ __all__ = ["add_row", "times_inverse"]
 
 
 def times_inverse(S: Matrix, x: Vector) -> tuple[Vector, float]:
-    r"""$k = A^{-1}x$ and $v = x^\top A^{-1}x$. O(d²)."""
+    r"""Return $k = A^{-1}x$ and $v = x^\top A^{-1}x$. O(d²)."""
     f = x @ S
     return S @ f, float(f @ f)
 
 
 def add_row(S: Matrix, x: Vector, h: float) -> tuple[Vector, float]:
-    r"""$A \leftarrow A + h\,xx^\top$, $h \ge 0$, in place; returns k and v as they were before. O(d²).
+    r"""Update $A \leftarrow A + h\,xx^\top$, $h \ge 0$, in place; return k and v as they were before. O(d²).
 
     With $f = S^\top x$: $S \leftarrow S - a\,kf^\top$, where $2a - a^2v = h/(1 + hv)$ makes it Sherman and Morrison's
     $A^{-1} - \frac{h}{1+hv}kk^\top$. Afterwards $A^{-1}x$ is $k/(1 + hv)$.

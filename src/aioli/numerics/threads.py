@@ -2,13 +2,14 @@
 
 import importlib
 import os
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import cache
-from typing import Any
+from typing import Protocol
 
 __all__ = ["do_all", "one_blas_thread"]
 
@@ -44,14 +45,14 @@ def do_all(tasks: Iterable[Callable[[], None]], *, side_by_side: bool = True) ->
 
 
 def threads() -> int:
-    """How many threads may work at once: no more than there are cores for this process."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    """Return how many threads may work at once: no more than there are cores for this process."""
+    cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return min(MOST, cores)
 
 
 @cache
 def _pool(_process: int) -> ThreadPoolExecutor:
-    """The threads of this process: those of its parent do not survive a fork."""
+    """Return the threads of this process: those of its parent do not survive a fork."""
     return ThreadPoolExecutor(MOST - 1, thread_name_prefix="aioli")
 
 
@@ -74,10 +75,19 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
+class ThreadPools(Protocol):
+    """What is asked of threadpoolctl, which has no types."""
+
+    def limit(self, *, limits: int, user_api: str) -> AbstractContextManager[object]:
+        """Keep the libraries of a kind to so many threads."""
+        ...
+
+
 @cache
-def _thread_pools() -> Any:
-    """Finding the libraries takes two milliseconds: once is enough."""
+def _thread_pools() -> ThreadPools | None:
+    """Find the libraries that have threads, once: it takes two milliseconds."""
     try:
-        return importlib.import_module("threadpoolctl").ThreadpoolController()
+        pools: ThreadPools = importlib.import_module("threadpoolctl").ThreadpoolController()
     except ImportError:
         return None
+    return pools

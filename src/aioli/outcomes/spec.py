@@ -103,4 +103,4 @@ class GameSpec:
 
 def _require(name: str, value: object, holds: bool, wanted: str) -> None:
     if not holds:
-        raise ParameterRefused(f"{name} is {value!r}; it must be {wanted}", parameter=name, value=value)
+        raise ParameterRefused.unlike(name, value, wanted)

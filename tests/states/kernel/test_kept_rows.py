@@ -15,12 +15,12 @@ from support import make_rows
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix
 from aioli.snapshots.codec import to_bytes
-from aioli.states.kernel.kept_rows import KeptRows, Table, block_of
+from aioli.states.kernel.kept_rows import KeptRows, KernelRows, block_of
 
 KINDS: list[Callable[[Matrix], Any]] = [np.asarray, sparse.csr_array]
 
 
-def is_sparse(rows: Table) -> bool:
+def is_sparse(rows: KernelRows) -> bool:
     return not isinstance(rows, np.ndarray)
 
 

@@ -4,34 +4,27 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import partial
-from numbers import Real
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 
-from aioli.errors import AioliError, CapabilityMissing, ParameterRefused, SnapshotRefused
+from aioli.errors import AioliError, CapabilityMissing, SnapshotRefused
 from aioli.learners.batch.averaging import average_log_odds, log_odds
 from aioli.learners.batch.reservoir import Reservoir
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.parameters import require_whole, with_parameters
+from aioli.learners.parameters import require_share, require_whole, with_parameters
 from aioli.learners.protocol import Capability, Learner, certifies, names_columns
 from aioli.learners.registry import is_restorable, restore_learner, snapshot_part
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.streams.matrices import as_matrix
+from aioli.streams.matrices import Values, as_matrix
 from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["OnlineToBatch"]
 
-OF_THE_LEARNER = {  # what the average can do where its learner can
-    Capability.CERTIFIES,
-    Capability.NAMES_COLUMNS,
-    Capability.SAVES,
-    Capability.SPARSE_ROWS,
-    Capability.WEIGHS,
-}
+ALONE = {Capability.GROWS, Capability.LEARNS_LATE, Capability.MERGES, Capability.MIXES}  # not with its earlier states
 
 
 class OnlineToBatch(RemembersParts):
@@ -106,8 +99,8 @@ class OnlineToBatch(RemembersParts):
         self.learner: Learner = fresh_copy(learner)
         self.states = require_whole("states", states, least=1)
         self.seed = require_whole("seed", seed, least=0)
-        self.share = (1.0 if self.states == 1 else 0.5) if share is None else _part("share", share)
-        self.capabilities = self.learner.capabilities & OF_THE_LEARNER
+        self.share = (1.0 if self.states == 1 else 0.5) if share is None else require_share("share", share)
+        self.capabilities = self.learner.capabilities - ALONE
         if not is_restorable(self.learner):
             self.capabilities -= {Capability.SAVES}
         self.rounds = 0
@@ -160,7 +153,7 @@ class OnlineToBatch(RemembersParts):
         table = as_matrix(X, width=self.n_features_, names=self.feature_names_, single=False)
         count = table.shape[0]
         labels = as_labels(y, count)
-        stakes: Any = None if weights is None else np.asanyarray(weights)
+        stakes = None if weights is None else np.asanyarray(weights)
         if stakes is not None and stakes.shape != (count,):
             raise AioliError(
                 f"{count} rows came with weights of shape {stakes.shape}; give one a row (nothing was learned)"
@@ -285,7 +278,7 @@ class OnlineToBatch(RemembersParts):
         draft._kept = list(self._kept)
         return draft
 
-    def _play(self, table: Any, labels: Vector, stakes: Any) -> Vector:
+    def _play(self, table: Values, labels: Vector, stakes: Vector | None) -> Vector:
         """Learn the rows between two rounds that enter the reservoir at once; keep the state before each of these."""
         announced = np.empty(len(labels))
         start = 0
@@ -304,10 +297,3 @@ class OnlineToBatch(RemembersParts):
     def _check(self, X: object, single: bool = False) -> None:
         """Refuse rows of another width here: a state from before the first row knows none."""
         as_matrix(X, width=self.n_features_, names=None, single=single)
-
-
-def _part(name: str, value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) <= 1.0:
-        wanted = "a number above 0 and at most 1"
-        raise ParameterRefused(f"{name} is {value!r}; it must be {wanted}", parameter=name, value=value)
-    return float(value)

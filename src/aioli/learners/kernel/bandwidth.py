@@ -55,11 +55,7 @@ def require_bandwidth(bandwidth: object) -> float | None:
         return None
     if isinstance(bandwidth, (int, float, np.number)) and 1e-100 <= float(bandwidth) <= 1e100:
         return float(bandwidth)
-    raise ParameterRefused(
-        f'bandwidth is {bandwidth!r}; it must be a finite number above 0, or "auto"',
-        parameter="bandwidth",
-        value=bandwidth,
-    )
+    raise ParameterRefused.unlike("bandwidth", bandwidth, 'a finite number above 0, or "auto"')
 
 
 @compiled("void(f8[::1],f8[:,::1],f8[::1])")

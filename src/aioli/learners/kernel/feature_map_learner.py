@@ -17,7 +17,6 @@ from aioli.learners.protocol import Capability, Learner, learns_late
 from aioli.learners.registry import is_restorable, restore_learner
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Rows, as_logits, as_weights
@@ -71,8 +70,7 @@ class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:
         super().__init__()
         if kernel not in METRICS:
-            known = " or ".join(map(repr, METRICS))
-            raise ParameterRefused(f"kernel is {kernel!r}; it must be {known}", parameter="kernel", value=kernel)
+            raise ParameterRefused.unlike("kernel", kernel, " or ".join(map(repr, METRICS)))
         self.learner = learner
         self.bandwidth = bandwidth
         self.kernel = kernel
@@ -97,23 +95,6 @@ class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
     @abstractmethod
     def _parameters(self) -> dict[str, Plain]:
         """Return what it was made with, but for the learner."""
-
-    # ---- one row
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing."""
-        return sigmoid(self.predict_logit(x))
-
-    def predict_logit(self, x: object) -> float:
-        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        return float(self._logits(self._rows(x, single=True))[0])
-
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
-        """Learn from one row and its label; return the probability announced before the label.
-
-        `weight` and `logit` as in `AIOLI.learn`.
-        """
-        return self._learn_one(x, y, weight, logit)
 
     # ---- what it knows
 

@@ -20,7 +20,7 @@ from aioli.errors import AioliError, ParameterRefused, RowRefused
 from aioli.learners.parameters import require_positive
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.states.kernel.growing_cholesky import ROUNDING
-from aioli.states.kernel.kept_rows import Block, SparseTable, Table, as_sparse
+from aioli.states.kernel.kept_rows import Block, CsrRows, KernelRows, as_sparse
 from aioli.streams.sparse_rows import Indices
 
 __all__ = ["NAMES", "Function", "Kernel", "decay", "gram", "no_kernel", "row_number"]
@@ -43,15 +43,17 @@ class Kernel:
 
     def __post_init__(self) -> None:
         if isinstance(self.kernel, str) and self.kernel not in NAMES:
-            raise _refused("kernel", self.kernel, f"one of {', '.join(NAMES)}, or a function")
+            raise ParameterRefused.unlike("kernel", self.kernel, f"one of {', '.join(NAMES)}, or a function")
         if not (isinstance(self.kernel, str) or callable(self.kernel)):
-            raise _refused("kernel", self.kernel, "a name, or a function of two matrices of rows")
+            raise ParameterRefused.unlike("kernel", self.kernel, "a name, or a function of two matrices of rows")
         if self.gamma is not None:
             require_positive(gamma=self.gamma)
         if not isinstance(self.degree, (int, np.integer)) or not 1 <= self.degree <= 100:
-            raise _refused("degree", self.degree, "a whole number from 1 to 100")
+            raise ParameterRefused.unlike("degree", self.degree, "a whole number from 1 to 100")
         if not isinstance(self.coef0, (int, float, np.number)) or not 0.0 <= self.coef0 <= 1e100:
-            raise _refused("coef0", self.coef0, "a number of at least 0: below, (γxᵀy + coef0)^degree is no kernel")
+            raise ParameterRefused.unlike(
+                "coef0", self.coef0, "a number of at least 0: below, (γxᵀy + coef0)^degree is no kernel"
+            )
 
     def for_width(self, columns: int) -> "Kernel":
         """Return the same kernel with its γ: 1 over the number of columns, unless it was given."""
@@ -130,16 +132,12 @@ def no_kernel(what: str, row: int | None) -> RowRefused:
     return RowRefused(f"the kernel is {what} on the rows so far: it is no inner product", row=row, remedy="use another")
 
 
-def decay(X: Table, Y: Table, gamma: float, power: int) -> Matrix:
+def decay(X: KernelRows, Y: KernelRows, gamma: float, power: int) -> Matrix:
     r"""Return $e^{-\gamma\sum_i|x_i - y_i|^p}$ of each pair, from the differences themselves. O(nnz) a pair."""
     return np.exp(-gamma * _distances(X, Y, power))
 
 
-def _refused(name: str, value: object, wanted: str) -> ParameterRefused:
-    return ParameterRefused(f"{name} is {value!r}; it must be {wanted}", parameter=name, value=value)
-
-
-def _locked(block: Block) -> Table:
+def _locked(block: Block) -> KernelRows:
     """Return the rows, which a function of the user's may read and not write."""
     if not isinstance(block.rows, np.ndarray):
         return block.rows.copy()
@@ -149,7 +147,7 @@ def _locked(block: Block) -> Table:
 
 
 def _as_values(given: object, shape: tuple[int, int]) -> Matrix:
-    values = np.array(cast(SparseTable, given).toarray() if sparse.issparse(given) else given)
+    values = np.array(cast(CsrRows, given).toarray() if sparse.issparse(given) else given)
     if values.shape != shape or values.dtype.kind not in "biuf":
         raise AioliError(
             f"the kernel gave {values.dtype} numbers of shape {values.shape} for {shape[0]} rows and {shape[1]}; it "
@@ -158,7 +156,7 @@ def _as_values(given: object, shape: tuple[int, int]) -> Matrix:
     return values.astype(np.float64)
 
 
-def _products(X: Table, Y: Table) -> Matrix:
+def _products(X: KernelRows, Y: KernelRows) -> Matrix:
     if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
         return np.ascontiguousarray(X @ Y.T)
     return np.ascontiguousarray(
@@ -166,7 +164,7 @@ def _products(X: Table, Y: Table) -> Matrix:
     )  # transposing costs the fewer rows their entries
 
 
-def _distances(X: Table, Y: Table, power: int) -> Matrix:
+def _distances(X: KernelRows, Y: KernelRows, power: int) -> Matrix:
     r"""Return $\sum_i |x_i - y_i|^p$ of each pair, from the differences themselves."""
     if isinstance(X, np.ndarray) and isinstance(Y, np.ndarray):
         return cdist(X, Y, "cityblock" if power == 1 else "sqeuclidean")
@@ -175,7 +173,7 @@ def _distances(X: Table, Y: Table, power: int) -> Matrix:
     return out
 
 
-def _entries(rows: SparseTable) -> tuple[Indices, Indices, Vector]:
+def _entries(rows: CsrRows) -> tuple[Indices, Indices, Vector]:
     return rows.indptr.astype(np.int64), rows.indices.astype(np.int64), np.asarray(rows.data)
 
 

@@ -1,6 +1,5 @@
 """AIOLI in the space of a kernel: the same game, from inner products alone."""
 
-import copy
 import math
 import os
 from collections.abc import Iterator, Sequence
@@ -20,9 +19,9 @@ from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
 from aioli.learners.parameters import as_given, with_parameters
 from aioli.learners.protocol import Capability
-from aioli.learners.remembering import Remembering
+from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.numerics.logistic import sigmoid_many
 from aioli.numerics.threads import one_blas_thread
 from aioli.outcomes.spec import Curvature
 from aioli.outcomes.two_classes import Tally
@@ -35,7 +34,7 @@ from aioli.states.kernel.certificate import (
     tight_certificate,
 )
 from aioli.states.kernel.growing_cholesky import GrowingCholesky
-from aioli.states.kernel.kept_rows import Table
+from aioli.states.kernel.kept_rows import KernelRows
 from aioli.streams.rows import Rows, as_logits, as_weights
 from aioli.streams.sparse_rows import SparseRows
 
@@ -44,7 +43,7 @@ __all__ = ["KernelAIOLI"]
 WIDEST = 1e100  # of a row's columns, well below where a square would overflow; the kernel's space has its own limit
 
 
-class KernelAIOLI(Remembering, RowsLearner[Rows | SparseRows]):
+class KernelAIOLI(RemembersParts, RowsLearner[Rows | SparseRows]):
     r"""AIOLI with a kernel: curved boundaries, the same rounds, and the same kind of bound.
 
     With $k_x$ the kernel of x with the t rows so far, K that among them, and $D = \mathrm{diag}(2\lambda/h_s)$, a round
@@ -136,31 +135,10 @@ class KernelAIOLI(Remembering, RowsLearner[Rows | SparseRows]):
         self._spec = AIOLI(radius, ridge, regulariser, curvature, forgetting, intercept)._spec  # one set of rules
         self._kernel = Kernel(kernel, gamma, degree, coef0)
         if budget is not None and not (isinstance(budget, (int, np.integer)) and budget >= 1):
-            raise ParameterRefused(
-                f"budget is {budget!r}; it must be a whole number of rows, at least 1, or None",
-                parameter="budget",
-                value=budget,
-            )
+            raise ParameterRefused.unlike("budget", budget, "a whole number of rows, at least 1, or None")
         if not isinstance(kernel, str):  # a file does not hold it, and it may not take columns of zeros for nothing
             self.capabilities = self.capabilities - {Capability.GROWS, Capability.SAVES}
         self._memory: KernelMemory | None = None
-
-    # ---- one row
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing. O(t²)."""
-        return sigmoid(self.predict_logit(x))
-
-    def predict_logit(self, x: object) -> float:
-        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(t²)."""
-        return float(self._logits(self._rows(x, single=True))[0])
-
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
-        """Learn from one row and its label; return the probability announced before the label. O(t²).
-
-        `weight` and `logit` as in `AIOLI.learn`.
-        """
-        return self._learn_one(x, y, weight, logit)
 
     # ---- what it knows
 
@@ -193,11 +171,7 @@ class KernelAIOLI(Remembering, RowsLearner[Rows | SparseRows]):
         r"""Return $d_\mathrm{eff}(\lambda) = \mathrm{Tr}\,K(K+\lambda I)^{-1}$, λ being `ridge` or its own. O(t³)."""
         at = self._spec.ridge if ridge is None else ridge
         if not at > 0.0:
-            raise ParameterRefused(
-                f"ridge is {ridge!r}; it must be a number above 0, or None for the learner's own",
-                parameter="ridge",
-                value=ridge,
-            )
+            raise ParameterRefused.unlike("ridge", ridge, "a number above 0, or None for the learner's own")
         if self._memory is None:
             return 0.0
         with one_blas_thread():
@@ -268,20 +242,6 @@ class KernelAIOLI(Remembering, RowsLearner[Rows | SparseRows]):
         """Read a learner that `save` wrote, with its kernel where that is a function. Runs no code from the file."""
         return cls._load(path, partial(cls.restore, kernel=kernel))
 
-    def __copy__(self) -> Self:
-        return self.__deepcopy__({})
-
-    def __deepcopy__(self, memo: dict[int, object]) -> Self:
-        return type(self).restore(self.snapshot(), copy.deepcopy(self._function, memo))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self).restore, (self.snapshot(), self._function)
-
-    @property
-    def _function(self) -> Function | None:
-        """Return the kernel where it is a function, which no snapshot holds."""
-        return None if isinstance(self._kernel.kernel, str) else self._kernel.kernel
-
     def _played(self) -> dict[str, Plain]:
         """Return the parameters as the game has them, but for the kernel."""
         kernel = self._kernel
@@ -332,7 +292,7 @@ class KernelAIOLI(Remembering, RowsLearner[Rows | SparseRows]):
         return sigmoid_many(announced)
 
 
-def _tables(rows: Rows | SparseRows) -> Iterator[tuple[int, Table]]:
+def _tables(rows: Rows | SparseRows) -> Iterator[tuple[int, KernelRows]]:
     """Yield the rows chunk by chunk, each a matrix or CSR array, with the number of its first row."""
     if isinstance(rows, SparseRows):
         yield 0, rows.values

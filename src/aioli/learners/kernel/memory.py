@@ -13,7 +13,7 @@ from aioli.numerics.root import root_many
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Snapshot
 from aioli.states.kernel.growing_cholesky import PANEL, ROUNDING, GrowingCholesky
-from aioli.states.kernel.kept_rows import Block, KeptRows, Table, block_of
+from aioli.states.kernel.kept_rows import Block, KeptRows, KernelRows, block_of
 
 __all__ = ["KernelMemory"]
 
@@ -65,7 +65,7 @@ class KernelMemory:
         """Return what the intercept adds to the kernel."""
         return float(self.state.spec.intercept)
 
-    def logits(self, X: Table, first: int | None) -> Vector:
+    def logits(self, X: KernelRows, first: int | None) -> Vector:
         """Return the log-odds of each row, as if it came next; `first` is as in `row_number`. O(t²) a row."""
         kept = self.kept.block()
         announced = [np.empty(0)]
@@ -84,7 +84,7 @@ class KernelMemory:
             announced.append(root_many(m, 0.5 * self.state.spec.regulariser * v))
         return np.concatenate(announced)
 
-    def play(self, X: Table, y: Vector, weights: Vector, logits: Vector, first: int | None) -> None:
+    def play(self, X: KernelRows, y: Vector, weights: Vector, logits: Vector, first: int | None) -> None:
         """Play the rows in order, as many at once as a panel of the factor takes. O(t²) a row."""
         start = 0
         while start < X.shape[0]:

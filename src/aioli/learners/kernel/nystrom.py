@@ -91,17 +91,9 @@ class Nystrom(FeatureMapLearner):
         self.accuracy = accuracy
         self._points = require_whole("points", points, 1)
         if not isinstance(accuracy, (int, float, np.number)) or not 0.0 <= accuracy < 1.0:
-            raise ParameterRefused(
-                f"accuracy is {accuracy!r}; it must be a number from 0 to 1, 1 left out",
-                parameter="accuracy",
-                value=accuracy,
-            )
+            raise ParameterRefused.unlike("accuracy", accuracy, "a number from 0 to 1, 1 left out")
         if not grows(self._base.learner):
-            raise ParameterRefused(
-                f"learner is {learner!r}; it must be able to grow with the dictionary: AIOLI or Auto",
-                parameter="learner",
-                value=learner,
-            )
+            raise ParameterRefused.unlike("learner", learner, "able to grow with the dictionary: AIOLI or Auto")
 
     @property
     def dictionary_sizes_(self) -> list[int]:

@@ -11,21 +11,21 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["Block", "KeptRows", "SparseTable", "Table", "as_sparse", "block_of"]
+__all__ = ["Block", "CsrRows", "KeptRows", "KernelRows", "as_sparse", "block_of"]
 
-SparseTable: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"  # canonical
-Table: TypeAlias = "Matrix | SparseTable"
+CsrRows: TypeAlias = "sparse.csr_array[np.float64, tuple[int, int]]"  # canonical
+KernelRows: TypeAlias = "Matrix | CsrRows"
 Number = TypeVar("Number", bound=np.generic)
 
 
 class Block(NamedTuple):
     r"""Rows side by side, and $\|x\|^2$ of each."""
 
-    rows: Table
+    rows: KernelRows
     squares: Vector
 
 
-def block_of(rows: Table) -> Block:
+def block_of(rows: KernelRows) -> Block:
     """Return the rows with their squares. O(nnz)."""
     if isinstance(rows, np.ndarray):
         return Block(rows, np.einsum("ij,ij->i", rows, rows))
@@ -112,7 +112,7 @@ class KeptRows:
             data, indices = snapshot.array("data", (None,)), snapshot.integers("indices", (None,))
             ends = snapshot.integers("ends", (squares.size + 1,))
             try:
-                rows: SparseTable = sparse.csr_array((data, indices, ends), shape=(squares.size, kept.width))
+                rows: CsrRows = sparse.csr_array((data, indices, ends), shape=(squares.size, kept.width))
                 rows.check_format(full_check=True)
             except ValueError as error:
                 raise SnapshotRefused(f"in a KeptRows, the sparse rows contradict themselves ({error})") from error
@@ -121,7 +121,7 @@ class KeptRows:
             kept.append(Block(snapshot.array("rows", (squares.size, kept.width)), squares))
         return kept
 
-    def _table(self) -> Table:
+    def _table(self) -> KernelRows:
         if self.dense is not None:
             return self.dense[: self.count]
         used = int(self.ends[self.count])
@@ -136,11 +136,11 @@ class KeptRows:
         self.ends = rows.indptr.astype(np.int64)
 
 
-def _dense(rows: Table) -> Matrix:
+def _dense(rows: KernelRows) -> Matrix:
     return rows if isinstance(rows, np.ndarray) else rows.toarray()
 
 
-def as_sparse(rows: Table) -> SparseTable:
+def as_sparse(rows: KernelRows) -> CsrRows:
     """Return the rows as CSR: themselves, where they are."""
     return sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
 
