@@ -128,7 +128,7 @@ def compare(differences: list[str], found: Outcome, expected: Outcome) -> None:
 
 def main(case: dict[str, Any]) -> dict[str, Any]:
     """Play a case."""
-    text: Any = importlib.import_module("aioli.streams.files.window")
+    text: Any = importlib.import_module("aioli.streams.files.byte_window")
     columns: Any = importlib.import_module("aioli.streams.files.arrow")
     text.BLOCK, columns.ROWS = SHORT_BLOCK, SHORT_TABLE
     for module in ("pyarrow.parquet", "aioli.cli", "aioli.commands.run"):

@@ -23,7 +23,7 @@ OLD = "what was there before"
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tables of about two hundred rows, so that some have been learned when the bad one comes."""
-    monkeypatch.setattr("aioli.streams.files.window.BLOCK", 1 << 13)
+    monkeypatch.setattr("aioli.streams.files.byte_window.BLOCK", 1 << 13)
 
 
 def spoiled(folder: Path, bad: str) -> Path:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from aioli.streams.files.opening import FORMATS
+from aioli.streams.files.formats import FORMATS
 
 __all__ = ["check_apart"]
 

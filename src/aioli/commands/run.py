@@ -18,7 +18,7 @@ from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
 from aioli.store.models import save_model, why_not_saved
 from aioli.store.predictions import Spool, check_ending
-from aioli.streams.files.sources import STANDARD_INPUT
+from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream

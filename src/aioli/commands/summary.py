@@ -11,7 +11,7 @@ from aioli.evaluate.loop import Playing
 from aioli.snapshots.whole_files import naming
 from aioli.store.models import save_model
 from aioli.store.predictions import write_predictions
-from aioli.streams.files.sources import STANDARD_INPUT
+from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME
 

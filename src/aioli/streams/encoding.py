@@ -1,22 +1,23 @@
-r"""Named columns to rows of numbers: one-hot categories that grow, dates, missing values; blind to the label.
+r"""Encodes named columns as rows of features: one-hot categories that grow, dates, missing values; blind to the label.
 
-A feature's place is settled when it first comes, behind all others, so that a learner may grow exactly. Columns of
-numbers come first, in their order. What is missing is told by a feature of its own, and filled with the mean of the
-column's values so far, which says nothing.
+A feature gets the next free place when it first comes, so that a learner may grow exactly. Columns of numbers come
+first, in their order. A missing value is marked by a feature of its own, and filled with the mean of the column's
+values so far, so that the number itself says nothing.
 
-Free text is the words that are in it, each a feature, whatever their order and number. Rows that have any are sparse.
+Free text becomes the set of its words, each a feature. Rows with free text are sparse.
 
 A column that comes late, as a key of JSON lines may, was 0 in all rows before, for growth to be exact: so it stays 0
-where it is missing, and a feature of its own tells where it is there.
+where it is missing, and a feature of its own marks where it is present.
 """
 
 import re
 import zlib
-from typing import Any, Self
+from typing import Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
-from aioli.errors import SnapshotRefused
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Csr, Features, Table, Texts
@@ -30,12 +31,13 @@ WORD_CAP = 1 << 18  # features that words may have of their own
 WORD_BUCKETS = 1 << 12
 WORD_BUCKET = "rare words, bucket"
 WORD = re.compile(r"\w+")
+Ones: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows and features where there is a 1
 WEEK = 7.0
 THURSDAY = 3.0  # the first of January 1970, Monday being 0
 
 
 class Encoder:
-    """Remembers which feature belongs to what, and the columns' means.
+    """Encodes tables; remembers which place each feature has, and the columns' means.
 
     Parameters
     ----------
@@ -49,7 +51,7 @@ class Encoder:
     def __init__(self, kinds: dict[str, str], cap: int | None = None) -> None:
         self.cap = CAP if cap is None else cap
         if self.cap < 0:
-            raise ValueError(f"the cap on columns is {cap}; it must be at least 0")
+            raise ParameterRefused(f"the cap on columns is {cap}; it must be at least 0", parameter="cap", value=cap)
         self.kinds = dict(kinds)
         self.moving = True  # False: rows to come do not move the means, and depend on no row before
         self.features: list[str] = []
@@ -65,7 +67,7 @@ class Encoder:
                 self._place(name)
         for name, kind in self.kinds.items():
             if kind == DATE:
-                for feature in self._of_date(name):
+                for feature in self._date_features(name):
                     self._place(feature)
 
     @property
@@ -74,8 +76,8 @@ class Encoder:
         return TEXT in self.kinds.values()
 
     def encode(self, table: Table) -> Features:
-        """The rows as numbers. The very matrix that was read, where nothing but numbers has ever come."""
-        self._take_up(table.new)
+        """Return the rows as features; the very matrix that was read, where nothing but numbers has ever come."""
+        self._add_columns(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
                 for name, total in zip(table.names, table.sums.tolist(), strict=True):
@@ -83,18 +85,18 @@ class Encoder:
                     self._sums[name] = [before + total, count + len(table)]
             return table.numbers
         dense: list[tuple[int, Vector]] = []
-        ones: list[tuple[Any, Any]] = []  # rows and features that are 1
+        ones: list[Ones] = []
         for j, name in enumerate(table.names):
-            dense.append((self._place(name), self._filled(name, table.numbers[:, j], ones)))
+            dense.append((self._place(name), self._fill_missing(name, table.numbers[:, j], ones)))
         for name, texts in table.texts.items():
-            ones.append(self._bag(name, texts) if self.kinds[name] == TEXT else self._one_hot(name, texts))
+            ones.append(self._bag_of_words(name, texts) if self.kinds[name] == TEXT else self._one_hot(name, texts))
         for name, days in table.days.items():
             dense += self._date(name, days, ones)
         shape = len(table), len(self.features)
         return _as_sparse(shape, dense, ones) if self.sparse else _as_matrix(shape, dense, ones)
 
-    def _take_up(self, new: dict[str, str]) -> None:
-        """Columns that no row had before. A category needs no feature until its first value comes."""
+    def _add_columns(self, new: dict[str, str]) -> None:
+        """Remember columns that no row had before. A category needs no feature until its first value comes."""
         for name, kind in new.items():
             self.kinds[name] = kind
             self._late.append(name)
@@ -107,19 +109,19 @@ class Encoder:
             self.features.append(feature)
         return self._places[feature]
 
-    def _made(self, feature: str) -> str:
-        """The name of a feature that is made of a column's values; another one where a column bears it already."""
+    def _derived_name(self, feature: str) -> str:
+        """Return the name of a feature that is made of a column's values, changed where a column has that name."""
         while feature in self.kinds and feature not in self._late:
             feature += " (made)"
         return feature
 
-    def _filled(self, name: str, values: Vector, ones: list[tuple[Any, Any]]) -> Vector:
-        """The values, the missing ones among them filled with the mean of those before; or with 0 in a late column."""
+    def _fill_missing(self, name: str, values: Vector, ones: list[Ones]) -> Vector:
+        """Return the values, missing ones filled with the mean of those before, or with 0 in a late column."""
         gone = np.isnan(values)
         self.missing[name] = self.missing.get(name, 0) + int(gone.sum())
         if name in self._late:
             rows = np.flatnonzero(~gone)
-            ones.append((rows, np.full(len(rows), self._place(self._made(f"{name} is there")))))
+            ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is there")))))
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         moved = values if self.moving else np.full(len(values), np.nan)
@@ -129,30 +131,30 @@ class Encoder:
         if not gone.any():
             return values
         rows = np.flatnonzero(gone)
-        ones.append((rows, np.full(len(rows), self._place(self._made(f"{name} is missing")))))
+        ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is missing")))))
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)
 
-    def _date(self, name: str, days: Vector, ones: list[tuple[Any, Any]]) -> list[tuple[int, Vector]]:
-        """The features of a date. Days are filled where they are missing; the week and the hour follow from them."""
-        places = [self._place(feature) for feature in self._of_date(name)]
-        filled = self._filled(name, days, ones)
+    def _date(self, name: str, days: Vector, ones: list[Ones]) -> list[tuple[int, Vector]]:
+        """Return the features of a date. Missing days are filled; the day of the week and the hour follow from them."""
+        places = [self._place(feature) for feature in self._date_features(name)]
+        filled = self._fill_missing(name, days, ones)
         parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
-        there = ~np.isnan(days) if name in self._late else np.full(len(days), True)
-        return [(place, np.where(there, part, 0.0)) for place, part in zip(places, parts, strict=True)]
+        present = ~np.isnan(days) if name in self._late else np.full(len(days), True)
+        return [(place, np.where(present, part, 0.0)) for place, part in zip(places, parts, strict=True)]
 
-    def _of_date(self, name: str) -> tuple[str, str, str]:
-        """A date is its day counted from 1970, the day of its week from Monday, and the hour of its day."""
-        return name, self._made(f"{name}, weekday"), self._made(f"{name}, hour")
+    def _date_features(self, name: str) -> tuple[str, str, str]:
+        """Return the names of a date's features: its day since 1970, the day of its week from Monday, its hour."""
+        return name, self._derived_name(f"{name}, weekday"), self._derived_name(f"{name}, hour")
 
-    def _one_hot(self, name: str, texts: Texts) -> tuple[Any, Any]:
-        """Which rows have which feature of a column of categories."""
+    def _one_hot(self, name: str, texts: Texts) -> Ones:
+        """Return which rows have which feature of a column of categories."""
         places: dict[str | None, int] = {}
         for text in dict.fromkeys(texts):
             if text is not None:
                 places[text] = self._category(name, text)
             elif name not in self._late:
-                places[None] = self._place(self._made(f"{name} is missing"))
+                places[None] = self._place(self._derived_name(f"{name} is missing"))
         self.missing[name] = self.missing.get(name, 0) + texts.count(None)
         rows = np.array([t for t, text in enumerate(texts) if text in places], dtype=np.int64)
         where = np.array([places[text] for text in texts if text in places], dtype=np.int64)
@@ -160,8 +162,8 @@ class Encoder:
         self.shared += int(np.isin(where, buckets).sum()) if buckets else 0
         return rows, where
 
-    def _bag(self, name: str, texts: Texts) -> tuple[Any, Any]:
-        """Which rows have which words. A text that is missing has none."""
+    def _bag_of_words(self, name: str, texts: Texts) -> Ones:
+        """Return which rows have which words. A text that is missing has none."""
         rows: list[int] = []
         places: list[int] = []
         for t, text in enumerate(texts):
@@ -173,7 +175,7 @@ class Encoder:
         return np.array(rows, dtype=np.int64), np.array(places, dtype=np.int64)
 
     def _word(self, name: str, word: str) -> int:
-        feature = self._made(f"{name}: {word}")
+        feature = self._derived_name(f"{name}: {word}")
         if feature in self._places:
             return self._places[feature]
         if sum(self.words.values()) < WORD_CAP:
@@ -183,7 +185,7 @@ class Encoder:
         return self._place(f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}")
 
     def _category(self, name: str, value: str) -> int:
-        feature = self._made(f"{name}={value}")
+        feature = self._derived_name(f"{name}={value}")
         if feature in self._places:
             return self._places[feature]
         if sum(self.categories.values()) < self.cap:
@@ -234,7 +236,7 @@ def column_kinds(snapshot: Snapshot) -> dict[str, str]:
     return dict(zip(names, kinds, strict=True))
 
 
-def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Matrix:
+def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[Ones]) -> Matrix:
     X = np.zeros(shape)
     for place, values in dense:
         X[:, place] = values
@@ -243,7 +245,7 @@ def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: li
     return X
 
 
-def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[tuple[Any, Any]]) -> Csr:
+def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[Ones]) -> Csr:
     from scipy import sparse  # loaded where it is needed: a process starts sooner without it
 
     every = np.arange(shape[0])

@@ -1,4 +1,4 @@
-"""A file as a stream of rows and labels, ready for any learner; it can be left and taken up again at any table."""
+"""A file as a stream of rows and labels, ready for any learner; it can be left after any table and gone on with."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -10,7 +10,7 @@ import numpy as np
 from aioli.errors import FileRefused
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.encoding import Encoder, column_kinds
-from aioli.streams.files.opening import open_reader
+from aioli.streams.files.formats import listed, open_reader
 from aioli.streams.files.table import (
     CATEGORY,
     DATE,
@@ -33,7 +33,7 @@ __all__ = ["FileStream", "Reading", "for_another_file"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How a file is to be read.
+    """How to read a file.
 
     Attributes
     ----------
@@ -51,7 +51,7 @@ class Reading:
         Whether columns are brought to a common scale as the stream goes (`streams.scaling`), for learners that take
         them as they come. `Auto` and `Wide` see to it themselves.
     format, delimiter, header
-        What the name of the file and its first line do not tell.
+        What cannot be seen from the name of the file and its first line.
     labelled
         False leaves the labels of sparse rows unread, which may then be anything or, where the format allows it, none.
     """
@@ -72,7 +72,7 @@ class Reading:
 
 
 class FileStream:
-    """Rows of numbers from a file of any kind, which is closed behind its last row, or by `close`.
+    """Encodes the tables of a file of any format; the file is closed behind its last row, or by `close`.
 
     With the `snapshot` of an earlier stream it goes on where that one was left; with `for_another_file(snapshot)` it
     reads another file with what was learned about columns: columns that were not there before are skipped.
@@ -115,7 +115,7 @@ class FileStream:
                     SparseEncoder(reading.cap) if snapshot is None else SparseEncoder.restore(snapshot.part("encoder"))
                 )
             else:
-                self._take_columns(snapshot)
+                self._settle_columns(snapshot)
             self.labels = Labels(reading.positive) if snapshot is None else Labels.restore(snapshot.part("labels"))
             self._scaler = self._make_scaler(snapshot)
         except BaseException:
@@ -135,18 +135,20 @@ class FileStream:
         if snapshot is not None:
             return Scaler.restore(snapshot.part("scaler")) if "scaler" in snapshot.parts else None
         if self.reading.scale and self.sparse:
-            raise ValueError(f"{self.name}: sparse rows are not scaled, which would fill them; use Auto or Wide")
+            message = f"{self.name}: sparse rows are not scaled, which would fill them; use Auto or Wide"
+            raise FileRefused(message, path=self.name)
         return Scaler() if self.reading.scale else None
 
-    def _take_columns(self, snapshot: Snapshot | None) -> None:
-        """Settle what every column is, and what becomes of it."""
+    def _settle_columns(self, snapshot: Snapshot | None) -> None:
+        """Decide what every column is, and make the encoder."""
         found = dict(self._reader.columns)
         wanted = self.reading.label
         self.label = None if wanted is None else self._find(wanted, list(found))
-        self.kinds = self._decided(found) if snapshot is None else self._known(found, snapshot)
+        self.kinds = self._kinds_asked(found) if snapshot is None else self._kinds_of_snapshot(found, snapshot)
         seen = {column: kind for column, kind in self.kinds.items() if column != self.label}
         if all(kind == SKIPPED for kind in seen.values()):
-            raise ValueError(f"{self.name}: has no column but the label; there is nothing to learn from")
+            message = f"{self.name}: has no column but the label; there is nothing to learn from"
+            raise FileRefused(message, path=self.name)
         encoder = Encoder(seen, self.reading.cap) if snapshot is None else Encoder.restore(snapshot.part("encoder"))
         encoder.moving = self._moving
         self.encoder = encoder
@@ -154,7 +156,7 @@ class FileStream:
 
     @property
     def features(self) -> list[str]:
-        """The names of the features so far."""
+        """The names of the features so far, in their order."""
         return self.encoder.features
 
     @property
@@ -179,15 +181,15 @@ class FileStream:
 
     @property
     def fraction(self) -> float | None:
-        """How much of the file has been read, where its size is known."""
+        """How much of the file has been read, from 0 to 1; None where its size is not known."""
         return self._reader.fraction
 
     def tables(self) -> Tables:
-        """What is read, before it is encoded: this may be done ahead, in another thread."""
+        """Yield the tables that are left; this may be done ahead, in another thread."""
         return self._reader.tables(self.kinds, self.label, self._position)
 
     def encode(self, table: Table | SparseTable) -> Batch:
-        """The rows of the next table. Tables are encoded in their order; one that is refused changes nothing."""
+        """Return the rows of the next table. Tables are encoded in their order; one that is refused changes nothing."""
         y = None
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
@@ -246,23 +248,24 @@ class FileStream:
             index = 0
         if index and -len(columns) <= index <= len(columns):
             return columns[index - 1 if index > 0 else index]
-        near = ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
-        raise ValueError(f"{self.name}: there is no column {wanted!r}; its columns are {near}")
+        message = f"{self.name}: there is no column {wanted!r}; its columns are {listed(columns)}"
+        raise FileRefused(message, path=self.name)
 
-    def _known(self, found: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
-        """The kinds of columns as they were, the label of then left out if it is not the label now."""
+    def _kinds_of_snapshot(self, found: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
+        """Return the kinds of columns as the snapshot has them, without its label if that is not the label now."""
         kinds, label = column_kinds(snapshot), snapshot.optional_text("label")
         gone = [name for name in kinds if name not in found and name != label and kinds[name] != SKIPPED]
         if gone and not self._reader.grows:
-            raise ValueError(f"{self.name}: there is no column {gone[0]!r}, but the model has learned from it; add it")
+            message = f"{self.name}: there is no column {gone[0]!r}, but the model has learned from it; add it"
+            raise FileRefused(message, path=self.name)
         old = {name: kind for name, kind in kinds.items() if name == self.label or name != label}
         if self.label is not None and self.label not in old:
             old[self.label] = found[self.label] if found[self.label] == NUMBER else CATEGORY
         others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
         return old | dict.fromkeys(others, SKIPPED)
 
-    def _decided(self, found: dict[str, str]) -> dict[str, str]:
-        """The kinds of columns, as found or as asked for."""
+    def _kinds_asked(self, found: dict[str, str]) -> dict[str, str]:
+        """Return the kinds of columns as asked for, or else as found."""
         kinds = dict(found)
         asked = (
             (NUMBER, self.reading.number),

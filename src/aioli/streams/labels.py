@@ -1,4 +1,4 @@
-"""Labels of any two values, as a file writes them: which of them is the positive one, and what else is refused."""
+"""The labels of a file, any two values, as 0.0 and 1.0: which of them is the positive class, and which are refused."""
 
 import math
 from collections.abc import Sequence
@@ -8,8 +8,8 @@ import numpy as np
 
 from aioli.numerics.compiling import Vector, compiled
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.recognise import as_number
-from aioli.streams.files.table import Texts, Where
+from aioli.streams.files.cell_values import as_number
+from aioli.streams.files.table import Texts, Where, row_refused
 
 __all__ = ["Labels"]
 
@@ -18,16 +18,17 @@ NO = frozenset(["0", "0.0", "-1", "-1.0", "false", "f", "no", "n", "negative", "
 
 
 class Labels:
-    """The two values of the label. Until both have come, what is known is the one that has.
+    """Remembers the two values of the label and encodes them; until both have come, it knows the one that has.
 
-    The positive one is `positive` where it was given. Otherwise it is the greater of two numbers; of two texts the one
-    that says so (true, yes), or not the one that says that it is not (false, no), or the later one in the alphabet. Of
-    a value that comes alone, only what it says can be told; what cannot is asked for.
+    The positive class is `positive` where it was given. Otherwise it is the greater of two numbers; of two texts it is
+    the one that means yes (true, yes), or the other one than that which means no (false, no), or the later one in the
+    alphabet. A value that comes alone must mean yes or no; otherwise it is refused, and `positive` has to be given.
 
     Examples
     --------
+    >>> from aioli.streams.files.table import Numbered
     >>> labels = Labels()
-    >>> labels.encode(["ham", "spam", "ham"], lambda row: f"line {row + 1}")
+    >>> labels.encode(["ham", "spam", "ham"], Numbered("mails.csv", "line", range(2, 5)))
     array([0., 1., 0.])
     >>> labels.positive, labels.negative, labels.counts
     ('spam', 'ham', [2, 1])
@@ -36,11 +37,11 @@ class Labels:
     def __init__(self, positive: str | None = None) -> None:
         self.positive = positive
         self.negative: str | None = None
-        self.counts = [0, 0]  # rows of the negative one, of the positive one
+        self.counts = [0, 0]  # rows of the negative class, of the positive class
         self._asked = positive is not None
 
     def encode(self, values: Vector | Texts, where: Where) -> Vector:
-        """0.0 or 1.0 for each row. A third value, or none, is refused with its place."""
+        """Return 0.0 or 1.0 for each row. A third value, or a missing one, is refused with its place."""
         if isinstance(values, np.ndarray):
             y = self._encode_numbers(values, where)
         else:
@@ -54,55 +55,58 @@ class Labels:
     def _encode_numbers(self, values: Vector, where: Where) -> Vector:
         values = np.require(values, np.float64, ["C", "W"])  # what others made may be read-only
         y = np.empty(len(values))
-        if not told_apart(values, _value(self.positive), _value(self.negative), y):
+        if not encode_two_values(values, _value(self.positive), _value(self.negative), y):
             if self._asked and not math.isnan(asked := _value(self.positive)):
                 self.positive = _written(asked)  # 1 and 1.0 are one label, however it was asked for
             self._learn([None if math.isnan(value) else _written(value) for value in values.tolist()], where)
-            told_apart(values, _value(self.positive), _value(self.negative), y)
+            encode_two_values(values, _value(self.positive), _value(self.negative), y)
         return y
 
     def _learn(self, values: Texts, where: Where) -> None:
-        """Take up the values that are new, if they fit those that are known."""
+        """Remember the values that are new; refuse them if they do not fit those that are known."""
         known = [name for name in (self.negative, self.positive) if name is not None]
         new = [value for value in dict.fromkeys(values) if value not in known]
         if not new:
             return
         if None in new:
-            raise ValueError(f"{where(values.index(None))}: the label is missing; fill it in, or drop the row")
+            raise row_refused(where, values.index(None), "the label is missing; fill it in, or drop the row")
         names = [*known, *(name for name in new if name is not None)]
         if len(names) > 2:
             asked = " (the positive one, as asked for)" if self._asked and self.counts[1] == 0 else ""
-            raise ValueError(
-                f"{where(values.index(names[2]))}: the label is {names[2]!r}, besides {names[0]!r}{asked} and "
-                f"{names[1]!r}; this is for two classes: keep the rows of two of them, or join them into two"
+            problem = (
+                f"the label is {names[2]!r}, besides {names[0]!r}{asked} and {names[1]!r}; this is for two classes: "
+                "keep the rows of two of them, or join them into two"
             )
+            raise row_refused(where, values.index(names[2]), problem)
         negative, positive = self._roles(names, len(values), where)
         if (
             known
             and not self._asked
             and (self.negative not in (None, negative) or self.positive not in (None, positive))
         ):
-            raise ValueError(
-                f"{where(values.index(names[1]))}: the label is {names[1]!r}, after {names[0]!r} alone had come and "
-                f"was taken for the {'positive' if self.positive else 'negative'} class; say which is positive "
-                f"(--positive {names[0]!r} or --positive {names[1]!r})"
+            problem = (
+                f"the label is {names[1]!r}, after {names[0]!r} alone had come and was taken for the "
+                f"{'positive' if self.positive else 'negative'} class; say which is positive (--positive {names[0]!r} "
+                f"or --positive {names[1]!r})"
             )
+            raise row_refused(where, values.index(names[1]), problem)
         self.negative, self.positive = negative, positive
 
     def _roles(self, names: Sequence[str], rows: int, where: Where) -> tuple[str | None, str | None]:
-        """Which is the negative one, and which the positive one."""
+        """Return which value is the negative class, and which the positive one; None is not known yet."""
         if self._asked:
             return next((name for name in names if name != self.positive), None), self.positive
         if len(names) == 2:
-            negative, positive = sorted(names, key=_said if any(map(_is_text, names)) else _value)
+            negative, positive = sorted(names, key=_meaning if any(map(_is_text, names)) else _value)
             return negative, positive
-        said = _said(names[0])[0]
-        if not said:
-            raise ValueError(
-                f"{where(0)}: the label of the first {rows:,} rows is always {names[0]!r}; say which class is the "
-                f"positive one (--positive {names[0]!r}, or the name of the other)"
+        meaning = _meaning(names[0])[0]
+        if not meaning:
+            problem = (
+                f"the label of the first {rows:,} rows is always {names[0]!r}; say which class is the positive one "
+                f"(--positive {names[0]!r}, or the name of the other)"
             )
-        return (names[0], None) if said < 0 else (None, names[0])
+            raise row_refused(where, 0, problem)
+        return (names[0], None) if meaning < 0 else (None, names[0])
 
     def snapshot(self) -> Snapshot:
         """Return what is known of the two classes."""
@@ -120,13 +124,13 @@ class Labels:
         return labels
 
 
-def _said(name: str) -> tuple[int, str]:
-    """Whether a label says that it is the positive one (1) or the negative one (-1); then the alphabet."""
+def _meaning(name: str) -> tuple[int, str]:
+    """Return a key to sort by: 1 for a label that means yes, -1 for one that means no, else 0; then the label."""
     return (name.lower() in YES) - (name.lower() in NO), name
 
 
 def _value(name: str | None) -> float:
-    """A label as a number, NaN if it is none."""
+    """Return a label as a number, NaN if it is none."""
     value = None if name is None else as_number(name)
     return math.nan if value is None else value
 
@@ -136,13 +140,13 @@ def _is_text(name: str) -> bool:
 
 
 def _written(value: float) -> str:
-    """A number as a label: 1, not 1.0."""
+    """Return a number as a label: 1, not 1.0."""
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
 @compiled("b1(f8[::1],f8,f8,f8[::1])")
-def told_apart(values: Vector, one: float, zero: float, y: Vector) -> bool:
-    """Write 1.0 where the value is `one`, 0.0 elsewhere; whether every other is `zero`. O(1) a row."""
+def encode_two_values(values: Vector, one: float, zero: float, y: Vector) -> bool:
+    """Write 1.0 where the value is `one`, 0.0 elsewhere; return whether every other is `zero`. O(1) a row."""
     known = True
     for t in range(values.size):
         is_one = values[t] == one

@@ -1,4 +1,4 @@
-r"""Columns brought to a common scale as the stream goes: label-free, and each row by what has come up to it.
+r"""Brings columns to a common scale as the stream goes, blind to the label: each row by the rows up to it.
 
 A column's value becomes $(x - \bar x)/(s\sqrt d)$, with mean and standard deviation of the rows so far, this one
 included, and d columns: so a row's length is about 1 whatever its units were. A column that has not moved is 0.
@@ -18,7 +18,7 @@ ANCHOR, MEAN, SPREAD = range(3)  # rows of `columns`: the first value, and mean 
 
 
 class Scaler:
-    """The running moments of every column.
+    """Scales rows by the running moments of every column.
 
     >>> scaler = Scaler()
     >>> scaler.scale(np.array([[1e6], [3e6], [2e6]]), keep=True).ravel()
@@ -30,7 +30,7 @@ class Scaler:
         self.columns: Matrix = np.zeros((3, 0))
 
     def scale(self, X: Matrix, keep: bool) -> Matrix:
-        """The rows in the scale of all so far; `keep` counts them in. New columns have been 0 so far."""
+        """Return the rows in the scale of all so far; `keep` counts them in. New columns have been 0 so far."""
         more = X.shape[1] - self.columns.shape[1]
         columns = np.hstack([self.columns, np.zeros((3, more))]) if more else self.columns.copy()
         scaled = np.empty_like(X)
@@ -54,7 +54,7 @@ class Scaler:
 
 @compiled("f8(f8[:,::1],f8[:,::1],f8,b1,f8[:,::1])")
 def scale_rows(X: Matrix, columns: Matrix, rows: float, keep: bool, out: Matrix) -> float:
-    """Each row by the moments of all up to it; returns how many have been counted. O(d) a row."""
+    """Scale each row by the moments of all up to it; return how many have been counted. O(d) a row."""
     d = X.shape[1]
     root: float = math.sqrt(d)
     for t in range(len(X)):

@@ -1,7 +1,7 @@
-"""Rows that name only what is not 0, as CSR: every feature its column, which is settled when it first comes.
+"""Encodes sparse rows as CSR: every feature gets a column when it first comes.
 
-A feature that has a number has the column of that number; one that has a name has the next that is free. Those beyond
-a cap share columns by their hash, so that memory stays bounded whatever comes.
+A feature that has a number gets the column of that number; one that has a name gets the next that is free. Features
+beyond a cap share columns by their hash, so that memory stays bounded whatever comes.
 """
 
 import zlib
@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from aioli.errors import ParameterRefused
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import Csr, SparseTable
 
@@ -23,7 +24,7 @@ GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64/φ: neighbouring numbers go to di
 
 
 class SparseEncoder:
-    """Remembers which column belongs to what.
+    """Encodes sparse tables; remembers which column each feature has.
 
     Parameters
     ----------
@@ -33,7 +34,7 @@ class SparseEncoder:
 
     def __init__(self, cap: int | None = None) -> None:
         if cap is not None and cap < 0:
-            raise ValueError(f"the cap on columns is {cap}; it must be at least 0")
+            raise ParameterRefused(f"the cap on columns is {cap}; it must be at least 0", parameter="cap", value=cap)
         self.cap = WIDE_CAP if cap is None else cap
         self.shared = 0  # entries of rows that had to share a column
         self.missing: dict[str, int] = {}  # nothing is: what a row does not name is 0
@@ -41,24 +42,26 @@ class SparseEncoder:
         self._names: dict[str, int] = {}
         self._width = 0
         self._first = 0
-        self.features: list[str] = []  # those of shared columns last
+        self.features: list[str] = []  # shared columns come last
 
     def encode(self, table: SparseTable) -> Csr:
-        """The rows as a CSR array of as many columns as have been needed so far."""
+        """Return the rows as a CSR array of as many columns as have been needed so far."""
         from scipy import sparse  # loaded where it is needed: a process starts sooner without it
 
-        columns = self._named(table)[table.features] if table.names else self._numbered(table)
+        columns = self._columns_by_name(table)[table.features] if table.names else self._columns_by_number(table)
         if (beyond := columns >= self.cap).any():
             self.shared += int(beyond.sum())
             self._width = self.cap + SHARED
         self._name_columns()
         entries = (table.values, columns, table.starts)
-        X = sparse.csr_array(entries, shape=(len(table), self._width), copy=True)  # the next line changes it in place
+        X: Csr = sparse.csr_array(
+            entries, shape=(len(table), self._width), copy=True
+        )  # the next line changes it in place
         X.sum_duplicates()
         return X
 
-    def _named(self, table: SparseTable) -> NDArray[np.int64]:
-        """The columns of the names of a table."""
+    def _columns_by_name(self, table: SparseTable) -> NDArray[np.int64]:
+        """Return the column of each of the table's names."""
         columns = [self._names.get(name, -1) for name in table.names]
         for k, name in enumerate(table.names):
             if columns[k] < 0 and len(self._names) < self.cap:
@@ -68,8 +71,8 @@ class SparseEncoder:
         self._width = max(self._width, len(self._names))
         return np.array(columns, dtype=np.int64)
 
-    def _numbered(self, table: SparseTable) -> NDArray[np.int64]:
-        """The columns of entries that have numbers; those beyond the cap are spread by Knuth's multiplicative hash."""
+    def _columns_by_number(self, table: SparseTable) -> NDArray[np.int64]:
+        """Return the column of each entry by its number; Knuth's multiplicative hash spreads those beyond the cap."""
         self._first = table.first
         columns = table.features.astype(np.int64)
         self._width = max(self._width, min(int(columns.max(initial=-1)) + 1, self.cap))

@@ -6,10 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
-from aioli.errors import SnapshotRefused
+from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.table import NUMBER, SparseTable, Table, Tables, Where
+from aioli.streams.files.table import NUMBER, Numbered, SparseTable, Table, Tables, Where
 from aioli.streams.labels import Labels
 from aioli.streams.laws import Stream
 from aioli.streams.protocol import Batch
@@ -22,7 +22,7 @@ ADVERSARY = "adversary"
 
 
 class Predicts(Protocol):
-    """Whoever gives the probability of label 1."""
+    """A learner, as far as the adversary needs it."""
 
     def predict(self, x: Vector, /) -> float:
         """Return the probability that the row's label is 1."""
@@ -45,7 +45,7 @@ class SyntheticStream:
 
     def __init__(self, source: str, rows: int, seed: int, snapshot: Snapshot | None = None) -> None:
         if rows < 1:
-            raise ValueError(f"{rows} rows were asked for; ask for at least one")
+            raise ParameterRefused(f"{rows} rows were asked for; ask for at least one", parameter="rows", value=rows)
         self.name = source
         self.law = _law(source)
         self.rows = rows
@@ -114,7 +114,7 @@ class SyntheticStream:
             first += len(y)
 
     def _where(self, first: int) -> Where:
-        return lambda t: f"{self.name}, row {first + t + 1}"
+        return Numbered(self.name, "row", range(first + 1, self.rows + 1))
 
     def snapshot(self) -> Snapshot:
         """Return all that is needed to go on behind the last table that was encoded. O(1): answers are shared."""
@@ -131,5 +131,6 @@ def _law(source: str) -> Stream:
         formula = "rows of the logistic stream; each label is the one to which the learner gave less"
         return replace(named("logistic"), name=ADVERSARY, formula=formula)
     if name not in STREAMS:
-        raise ValueError(f"{source}: give {SCHEME}NAME, where NAME is one of {', '.join([*STREAMS, ADVERSARY])}")
+        message = f"{source}: give {SCHEME}NAME, where NAME is one of {', '.join([*STREAMS, ADVERSARY])}"
+        raise ParameterRefused(message, parameter="source", value=source)
     return named(name)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.streams.files.opening import open_reader
+from aioli.streams.files.formats import open_reader
 from aioli.streams.filestream import FileStream, Reading
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from file_reading import check_resuming, gzipped, read, refused
 
-from aioli.streams.files import delimited, window
-from aioli.streams.files.opening import open_reader
+from aioli.streams.files import byte_window, delimited
+from aioli.streams.files.formats import open_reader
 from aioli.streams.files.table import Table
 
 
@@ -119,7 +119,7 @@ def test_rows_before_a_ragged_one_are_given_first(tmp_path: Path) -> None:
 
 
 def test_a_row_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
-    long = "x" * (3 * window.BLOCK + 17)
+    long = "x" * (3 * byte_window.BLOCK + 17)
     path = write(tmp_path, f'a,b,y\n1,"{long}",0\n2,short,1\n3,"{long}",1\n')
     features, X, y = read(path, label="y")
     assert [len(name) for name in features] == [1, len(long) + 2, 7]
@@ -128,7 +128,7 @@ def test_a_row_longer_than_a_block_is_read_whole(tmp_path: Path) -> None:
 
 
 def test_a_line_without_an_end_is_not_read_for_ever(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "LONGEST_ROW", 1 << 20)
+    monkeypatch.setattr(byte_window, "LONGEST_ROW", 1 << 20)
     said = refused(write(tmp_path, 'a,b\n1,"' + "x" * (5 << 20)))
     assert said.startswith("a.csv, line 2: goes on for more than 1 MiB")
 
@@ -150,7 +150,7 @@ def random_file(folder: Path, seed: int) -> Path:
 def test_reading_goes_on_from_anywhere_as_if_it_had_never_stopped(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "BLOCK", 7 + 11 * seed)
+    monkeypatch.setattr(byte_window, "BLOCK", 7 + 11 * seed)
     monkeypatch.setattr(delimited, "ROWS", 1 + seed % 5)
     monkeypatch.setattr(delimited, "SAMPLE", 8)
     path = random_file(tmp_path, seed)

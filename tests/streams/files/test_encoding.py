@@ -8,15 +8,14 @@ from aioli.numerics.compiling import Matrix
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams import encoding
 from aioli.streams.encoding import BUCKET, BUCKETS, Encoder
-from aioli.streams.files.recognise import days_since_1970, kind_of
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, SparseTable, Table, Texts
+from aioli.streams.files.cell_values import days_since_1970, kind_of
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, Numbered, SparseTable, Table, Texts
 from aioli.streams.sparse_encoding import SHARED, SparseEncoder
 
 KINDS = {"size": NUMBER, "colour": CATEGORY, "when": DATE, "id": SKIPPED, "shape": CATEGORY}
 
 
-def where(row: int) -> str:
-    return f"a.csv, line {row + 2}"
+where = Numbered("a.csv", "line", range(2, 1 << 20))
 
 
 def table(numbers: dict[str, list[float]], texts: dict[str, Texts] | None = None, **others: Any) -> Table:

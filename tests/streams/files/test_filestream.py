@@ -9,7 +9,7 @@ import pytest
 from file_reading import dense, read, refused
 
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.streams.files import delimited, window
+from aioli.streams.files import byte_window, delimited
 from aioli.streams.filestream import FileStream, Reading, for_another_file
 
 TEXT = {
@@ -23,7 +23,7 @@ TEXT = {
 @pytest.fixture(params=list(TEXT))
 def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of some kind, read in small pieces."""
-    monkeypatch.setattr(window, "BLOCK", 150)
+    monkeypatch.setattr(byte_window, "BLOCK", 150)
     monkeypatch.setattr(delimited, "SAMPLE", 10)
     path: Path = tmp_path / request.param
     path.write_text(TEXT[request.param])
@@ -135,7 +135,7 @@ def test_a_model_reads_another_file_by_the_names_of_its_columns(tmp_path: Path) 
 def test_a_table_that_is_refused_leaves_the_state_as_it_was(
     last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "BLOCK", 64)
+    monkeypatch.setattr(byte_window, "BLOCK", 64)
     monkeypatch.setattr(delimited, "SAMPLE", 2)
     rows = "".join(f"{k},{'rgb'[k % 3]},2020-01-0{1 + k},{k % 2}\n" for k in range(8))
     stream = FileStream(str(write(tmp_path, "a.csv", f"a,c,d,y\n{rows}{last}\n")), Reading(label="y"))

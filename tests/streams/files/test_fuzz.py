@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aioli.snapshots.codec import to_bytes
-from aioli.streams.files import delimited, window
+from aioli.streams.files import byte_window, delimited
 from aioli.streams.filestream import FileStream, Reading
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -96,7 +96,7 @@ def check(folder: Path, ending: str, data: bytes, label: str | None, block: int)
     path = folder / f"a.{ending}"
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window, "BLOCK", block)
+        patch.setattr(byte_window, "BLOCK", block)
         patch.setattr(delimited, "SAMPLE", 2)
         try:
             with FileStream(str(path), Reading(label=label)) as stream:

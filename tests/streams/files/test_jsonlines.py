@@ -7,7 +7,7 @@ import pytest
 from file_reading import check_resuming, dense, gzipped, read, refused
 
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.streams.files import window
+from aioli.streams.files import byte_window
 from aioli.streams.filestream import FileStream, Reading
 
 
@@ -42,7 +42,7 @@ def test_values_are_what_json_says(tmp_path: Path) -> None:
 def test_a_key_that_comes_late_was_0_and_stays_0_where_it_is_missing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "BLOCK", 16)
+    monkeypatch.setattr(byte_window, "BLOCK", 16)
     late = [{"a": 3, "n": 7}, {"a": 4, "d": "1970-01-02T06:00", "c": "red"}, {"a": 5, "n": 9, "c": None}, {"a": 6}]
     features, X, _ = read(write(tmp_path, {"a": 1}, {"a": 2}, *late))
     found = dict(zip(features, X.T.tolist(), strict=True))
@@ -63,7 +63,7 @@ def test_reading_goes_on_with_late_keys_as_if_it_had_never_stopped(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rng = np.random.default_rng(seed)
-    monkeypatch.setattr(window, "BLOCK", 60 + 17 * seed)
+    monkeypatch.setattr(byte_window, "BLOCK", 60 + 17 * seed)
     rows: list[Any] = []
     for t in range(40):
         row = {"a": int(rng.integers(9)), f"k{rng.integers(1 + t // 4)}": rng.choice(["red", "blue"]), "y": t % 2}

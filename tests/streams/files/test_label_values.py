@@ -4,12 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.streams.files.table import Texts
+from aioli.streams.files.table import Numbered, Texts
 from aioli.streams.labels import Labels
 
-
-def where(row: int) -> str:
-    return f"a.csv, line {row + 2}"
+where = Numbered("a.csv", "line", range(2, 1 << 20))
 
 
 def encoded(labels: Labels, *values: float | str | None) -> list[float]:

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from file_reading import check_resuming, dense, gzipped, read, refused
 
-from aioli.streams.files import svmlight, window
+from aioli.streams.files import byte_window, svmlight
 from aioli.streams.filestream import FileStream, Reading
 
 
@@ -84,7 +84,7 @@ def test_what_is_wrong_is_told_with_its_line_and_rows_before_it_are_given(row: s
 
 
 def test_a_0_that_comes_later_contradicts_what_came_before(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window, "BLOCK", 8)
+    monkeypatch.setattr(byte_window, "BLOCK", 8)
     assert refused(write(tmp_path, "1 1:1\n-1 2:1\n1 0:5\n")).startswith("a.svm, line 3: has the index 0, but")
 
 
@@ -97,7 +97,7 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
 def test_reading_goes_on_from_anywhere_as_if_it_had_never_stopped(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "BLOCK", 40 + 53 * seed)
+    monkeypatch.setattr(byte_window, "BLOCK", 40 + 53 * seed)
     path = write(tmp_path, random_rows(60, 9, seed)[0])
     for file in (path, gzipped(path, 2)):
         assert check_resuming(file, None) > 5
@@ -122,4 +122,4 @@ def test_python_takes_part_once_a_block_and_not_once_a_row(tmp_path: Path, monke
     monkeypatch.setattr(svmlight.SVMLight, "_by_hand", None)  # plain rows never come to it
     with FileStream(str(path), Reading()) as stream:
         assert sum(batch.X.shape[0] for batch in stream) == 30_000
-    assert calls <= 3 + len(text) * 10 / window.BLOCK  # the first look, the part of a block, and the end
+    assert calls <= 3 + len(text) * 10 / byte_window.BLOCK  # the first look, the part of a block, and the end

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from file_reading import check_resuming, gzipped, read, refused
 
-from aioli.streams.files import window
+from aioli.streams.files import byte_window
 from aioli.streams.filestream import FileStream, Reading
 
 
@@ -87,7 +87,7 @@ def test_an_empty_file_is_told(tmp_path: Path) -> None:
 def test_reading_goes_on_from_anywhere_as_if_it_had_never_stopped(
     seed: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(window, "BLOCK", 30 + 41 * seed)
+    monkeypatch.setattr(byte_window, "BLOCK", 30 + 41 * seed)
     rng = np.random.default_rng(seed)
     lines = []
     for _ in range(40):

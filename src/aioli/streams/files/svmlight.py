@@ -5,21 +5,21 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Vector, compiled
-from aioli.streams.files.cells import NEWLINE, ONE, RETURN, Bytes, Integers, Word, read_number
-from aioli.streams.files.recognise import as_number
-from aioli.streams.files.sources import Source
+from aioli.streams.files.byte_source import Source
+from aioli.streams.files.byte_window import Places
+from aioli.streams.files.cell_values import as_number
+from aioli.streams.files.parse_cells import NEWLINE, ONE, RETURN, Bytes, Integers, Word, read_number
 from aioli.streams.files.table import Position, SparseTable, Tables
-from aioli.streams.files.window import Places, Window
+from aioli.streams.files.text_reader import TextReader, shortened
 
 __all__ = ["SVMLight"]
 
 SPACE, TAB, COLON, HASH, ZERO, Q = 32, 9, 58, 35, 48, 113
 LONGEST_INDEX = 15  # digits
-LONGEST_SHOWN = 40
 
 
-class SVMLight:
-    """A file of sparse rows. What follows `#` is a comment; `qid:` is passed over.
+class SVMLight(TextReader):
+    """Reads a file of sparse rows. What follows `#` is a comment; `qid:` is passed over.
 
     Indices count from 1, or from 0 if there is a 0 among those of the first megabyte.
     """
@@ -27,38 +27,27 @@ class SVMLight:
     sparse, grows = True, False
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self._window = Window(source)
+        super().__init__(source)
         self._first = 0
         rows = self._read(keep=True)
         if not len(rows):
-            raise ValueError(f"{source.name}: is empty; give a file with rows such as '1 3:0.5 7:2'")
+            raise self._refused("is empty; give a file with rows such as '1 3:0.5 7:2'")
         self._first = int(rows.features.min(initial=1) > 0)
 
     @property
     def columns(self) -> dict[str, str]:
-        """None: features have numbers, not names."""
+        """An empty mapping: features have numbers, not names."""
         return {}
 
-    @property
-    def fraction(self) -> float | None:
-        """How much of the file has been read, where its size is known."""
-        return self.source.fraction
-
-    def close(self) -> None:
-        """Let the file go."""
-        self.source.close()
-
     def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Tables:
-        """The rows, in tables of about a megabyte of text."""
+        """Yield the rows, in tables of about a megabyte of text."""
         with self.source:
-            if position is not None:
-                self._window.go_to(position["byte"], position["line"])
+            self._go_to(position)
             while len(table := self._read()):
                 yield table
 
     def _read(self, keep: bool = False) -> SparseTable:
-        """The rows of the next lines; none at the end. `keep` reads them without passing over them."""
+        """Return the rows of the next lines; none at the end. `keep` reads them without passing over them."""
         window = self._window
         while True:
             end = window.whole_lines()
@@ -90,7 +79,7 @@ class SVMLight:
         places: Integers,
         outcome: Integers,
     ) -> int:
-        """Read up to `end`, or up to a row that is wrong: it is told when it comes first."""
+        """Read up to `end`, or up to a row that is wrong, which is refused if it comes first; return how many rows."""
         window, rows, text = self._window, 0, b""
         while True:
             rows = read_pairs(window.bytes, end, self._first, rows, labels, starts, features, values, places, outcome)
@@ -104,7 +93,7 @@ class SVMLight:
             except ValueError as error:
                 if rows:
                     return rows
-                raise ValueError(f"{window.source.name}, line {window.line_of(begin)}: {error}") from None
+                raise self._refused(str(error), window.line_of(begin)) from None
             first = int(starts[rows])
             labels[rows], places[rows], starts[rows + 1] = label, begin, first + len(row)
             for k, (index, value) in enumerate(row, first):
@@ -113,19 +102,21 @@ class SVMLight:
             outcome[0] = after
 
     def _by_hand(self, line: bytes) -> tuple[float, list[tuple[int, float]]]:
-        """A row that is not written plainly, or that is wrong."""
+        """Return the label and the pairs of a row that is not written plainly; a `ValueError` says what is wrong."""
         words = [word.decode("utf-8", "replace") for word in line.partition(b"#")[0].split()]
         label, pairs = "".join(words[:1]), words[1:]
         row = [self._pair(pair) for pair in pairs if not pair.startswith("qid:")]
         number = as_number(label)
         if number is None or not math.isfinite(number):
-            raise ValueError(f"the label is {_shown(label)}; it must be one number, such as 1 or -1, before the pairs")
+            raise ValueError(
+                f"the label is {shortened(label)}; it must be one number, such as 1 or -1, before the pairs"
+            )
         return number, row
 
     def _pair(self, pair: str) -> tuple[int, float]:
         index, colon, value = pair.partition(":")
         if not (colon and index.isascii() and index.isdigit() and len(index) <= LONGEST_INDEX):
-            raise ValueError(f"{_shown(pair)} is no pair index:value; write a whole number, a colon, a number")
+            raise ValueError(f"{shortened(pair)} is no pair index:value; write a whole number, a colon, a number")
         if int(index) < self._first:
             raise ValueError(
                 "has the index 0, but the rows before count from 1; raise every index by 1, or drop the pair"
@@ -133,19 +124,19 @@ class SVMLight:
         number = as_number(value)
         if number is None or not math.isfinite(number):
             wrong = "no number" if number is None or math.isnan(number) else "not finite"
-            raise ValueError(f"{_shown(value)} in the pair {_shown(pair)} is {wrong}; mend it, or drop the pair")
+            raise ValueError(f"{shortened(value)} in the pair {shortened(pair)} is {wrong}; mend it, or drop the pair")
         return int(index), number
 
 
 @compiled("b1(u1)")
 def is_space(byte: Word) -> bool:
-    """Whether it separates what stands in a line."""
+    """Return whether a byte separates the words of a line."""
     return byte in (SPACE, TAB, RETURN)
 
 
 @compiled("u8(u1[::1],u8)")
 def past_spaces(text: Bytes, i: Word) -> Word:
-    """Where the next word, comment or end of line begins."""
+    """Return where the next word, comment or end of line begins."""
     while is_space(text[i]):
         i += ONE
     return i
@@ -153,7 +144,7 @@ def past_spaces(text: Bytes, i: Word) -> Word:
 
 @compiled("u8(u1[::1],u8)")
 def past_line(text: Bytes, i: Word) -> Word:
-    """Where the next line begins."""
+    """Return where the next line begins."""
     while text[i] != NEWLINE:
         i += ONE
     return i + ONE
@@ -174,7 +165,7 @@ def read_pairs(
 ) -> int:
     """Read the lines of `text[outcome[0]:end]`, behind `row` rows; returns how many there are then. O(bytes).
 
-    `end` is behind a newline. It stops at a line that is not plain: `outcome[0]` tells where the next line begins.
+    `end` is behind a newline. Reading stops at a line that is not plain: `outcome[0]` is where the next line begins.
     """
     begin: Word = np.uint64(outcome[0])
     while begin < end:
@@ -214,7 +205,3 @@ def read_pairs(
         begin = past_line(text, i)
     outcome[0] = end
     return row
-
-
-def _shown(text: str) -> str:
-    return repr(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "…")

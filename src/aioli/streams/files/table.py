@@ -1,14 +1,16 @@
-"""What every reader of files gives: rows of named columns, or rows of named features, a piece at a time."""
+"""What every reader of files yields: tables of rows with named columns, or of sparse rows with named features."""
 
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from aioli.errors import FileRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.snapshots.tree import Plain
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -21,6 +23,7 @@ __all__ = [
     "TEXT",
     "Csr",
     "Features",
+    "Numbered",
     "Position",
     "Reader",
     "SparseTable",
@@ -28,6 +31,7 @@ __all__ = [
     "Tables",
     "Texts",
     "Where",
+    "row_refused",
 ]
 
 NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "skipped"  # what a column may be
@@ -35,8 +39,43 @@ NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "s
 Csr: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 Features: TypeAlias = "Matrix | Csr"  # rows of features
 Texts = list[str | None]  # None is missing
-Position = Mapping[str, Any]  # where a reader goes on: plain numbers and strings
-Where = Callable[[int], str]  # where a row is to be found, such as "clicks.csv, line 12"
+Position: TypeAlias = Mapping[str, Plain]  # where a reader goes on, as it can be kept in a snapshot
+
+
+class Where(Protocol):
+    """Says where a row of a table is to be found."""
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        ...
+
+    def __call__(self, row: int) -> str:
+        """Return the row's place, such as "clicks.csv, line 12"."""
+        ...
+
+
+@dataclass(frozen=True)
+class Numbered:
+    """Says where a row is by the numbers of the rows or lines, which begin with 1.
+
+    >>> Numbered("clicks.csv", "line", [2, 3, 7])(2)
+    'clicks.csv, line 7'
+    """
+
+    path: str
+    unit: str
+    numbers: Sequence[int]
+
+    def __call__(self, row: int) -> str:
+        """Return the row's place."""
+        return f"{self.path}, {self.unit} {self.numbers[row]}"
+
+
+def row_refused(where: Where, row: int, problem: str, column: str | None = None, unit: str = "column") -> FileRefused:
+    """Return the error for a row of a file, or for its cell in a column, which may also be called a key."""
+    place = where(row) if column is None else f"{where(row)}, {unit} {column!r}"
+    return FileRefused(f"{place}: {problem}", path=where.path, place=place.removeprefix(f"{where.path}, "))
 
 
 @dataclass(frozen=True)
@@ -52,7 +91,7 @@ class Table:
     labels
         The labels as they came, numbers or texts; None where no label was asked for.
     where
-        Says where a row is to be found, such as "clicks.csv, line 12".
+        Says where a row is to be found.
     after
         Where reading goes on after these rows.
     days
@@ -76,7 +115,7 @@ class Table:
 
     @cached_property
     def sums(self) -> Vector:
-        """The sum of each column of numbers: known to the one who asks first, who may be reading ahead."""
+        """The sum of each column of numbers, computed once: a reader that reads ahead may ask for it first."""
         return sums_of_columns(np.ascontiguousarray(self.numbers))
 
     def __len__(self) -> int:
@@ -85,7 +124,7 @@ class Table:
 
 @compiled("f8[::1](f8[:,::1])")
 def sums_of_columns(X: Matrix) -> Vector:
-    """The sum of each column, row after row: NumPy takes longer where rows are short. O(d) a row."""
+    """Return the sum of each column, row after row: NumPy takes longer where rows are short. O(d) a row."""
     sums = np.zeros(X.shape[1])
     for t in range(len(X)):
         for j in range(X.shape[1]):
@@ -95,7 +134,7 @@ def sums_of_columns(X: Matrix) -> Vector:
 
 @dataclass(frozen=True)
 class SparseTable:
-    """Rows that name only what is not 0: row t has `values[starts[t]:starts[t+1]]` in the features `features[…]`.
+    """Sparse rows: row t has `values[starts[t]:starts[t+1]]` in the features `features[starts[t]:starts[t+1]]`.
 
     Attributes
     ----------
@@ -106,8 +145,8 @@ class SparseTable:
         How much each row counts; None where every one counts 1.
     """
 
-    starts: NDArray[Any]
-    features: NDArray[Any]
+    starts: NDArray[np.int64]
+    features: NDArray[np.int64]
     values: Vector
     labels: Vector | Texts | None
     where: Where
@@ -124,18 +163,25 @@ Tables: TypeAlias = Generator[Table | SparseTable, None, None]
 
 
 class Reader(Protocol):
-    """A file that can be read piece by piece, once, from any position that a table has told."""
+    """Reads a file table by table, once, from its beginning or from the position behind any table."""
 
-    sparse: bool  # whether it gives sparse tables
-    grows: bool  # whether columns may come that the first rows do not have
+    @property
+    def sparse(self) -> bool:
+        """Whether its tables are sparse."""
+        ...
+
+    @property
+    def grows(self) -> bool:
+        """Whether columns may come that the first rows do not have."""
+        ...
 
     @property
     def columns(self) -> dict[str, str]:
-        """The columns, and what each seems to be, the label among them; none if it is sparse."""
+        """What each column seems to be, by name, the label among them; empty if the file is sparse."""
         ...
 
     def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
-        """The rows, with each column read as what `kinds` says it is. The file is closed behind the last."""
+        """Yield the rows, each column read as what `kinds` says, and close the file behind the last."""
         ...
 
     @property
@@ -144,5 +190,5 @@ class Reader(Protocol):
         ...
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file; a second time does nothing."""
         ...

@@ -4,18 +4,17 @@ import math
 
 import numpy as np
 
-from aioli.streams.files.recognise import as_number
-from aioli.streams.files.sources import Source
-from aioli.streams.files.table import Position, SparseTable, Tables
-from aioli.streams.files.window import Lines, Window
+from aioli.errors import FileRefused
+from aioli.streams.files.byte_source import Source
+from aioli.streams.files.cell_values import as_number
+from aioli.streams.files.table import Numbered, Position, SparseTable, Tables, row_refused
+from aioli.streams.files.text_reader import TextReader, shortened
 
 __all__ = ["VowpalText"]
 
-LONGEST_SHOWN = 40
 
-
-class VowpalText:
-    """A file of rows of named features.
+class VowpalText(TextReader):
+    """Reads a file of rows of named features.
 
     A feature is called `namespace^feature`, or `feature` in the namespace without a name. What has no value is 1. The
     weight of a namespace multiplies its values. A row without a label has the label NaN, and that without an
@@ -25,48 +24,35 @@ class VowpalText:
     sparse, grows = True, False
 
     def __init__(self, source: Source) -> None:
-        self.source = source
-        self._window = Window(source)
+        super().__init__(source)
         if self._window.whole_lines() == self._window.start:
-            raise ValueError(f"{source.name}: is empty; give a file with rows such as '1 |words tall green'")
+            raise self._refused("is empty; give a file with rows such as '1 |words tall green'")
 
     @property
     def columns(self) -> dict[str, str]:
-        """None: features are named as they come."""
+        """An empty mapping: features are named as they come."""
         return {}
 
-    @property
-    def fraction(self) -> float | None:
-        """How much of the file has been read, where its size is known."""
-        return self.source.fraction
-
-    def close(self) -> None:
-        """Let the file go."""
-        self.source.close()
-
     def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Tables:
-        """The rows, in tables of about a megabyte of text."""
+        """Yield the rows, in tables of about a megabyte of text."""
         window = self._window
         with self.source:
-            if position is not None:
-                window.go_to(position["byte"], position["line"])
+            self._go_to(position)
             while (end := window.whole_lines()) > window.start:
-                rows = _Rows(self.source.name)
-                text = window.bytes[window.start : end].tobytes()
-                for number, line in enumerate(text.split(b"\n"), window.line):
-                    if line and not line.isspace():
-                        rows.add(line, number)
+                rows = _TableBuilder(self.source.name)
+                for number, line in self._lines(end):
+                    rows.add(line, number)
                 window.go_on(end)
                 if rows.lines:
                     yield rows.table(window.after())
 
 
-class _Rows:
-    """The rows of a table, as they are gathered."""
+class _TableBuilder:
+    """Gathers the rows of a table."""
 
     def __init__(self, source: str) -> None:
-        self.source = source
         self.lines: list[int] = []
+        self._where = Numbered(source, "line", self.lines)
         self.labels: list[float] = []
         self.weights: list[float] = []
         self.starts = [0]
@@ -76,11 +62,11 @@ class _Rows:
         self._places: dict[bytes, dict[bytes, int]] = {}  # of each namespace: its features' places in `names`
 
     def add(self, line: bytes, number: int) -> None:
-        """One line."""
+        """Add the row of one line."""
         self.lines.append(number)
         head, bar, rest = line.partition(b"|")
         if not bar:
-            raise ValueError(f"{self._place()}: has no bar; write the label, ' |' and the features")
+            raise self._refused("has no bar; write the label, ' |' and the features")
         self._add_head(head)
         for part in rest.split(b"|"):
             words = part.split()
@@ -104,19 +90,17 @@ class _Rows:
             values.append(value * weight)
 
     def _add_head(self, head: bytes) -> None:
-        """Label, importance and base, where they are; a word that touches the bar and is no number is a tag."""
+        """Add label, importance and base, where they are; a word that touches the bar and is no number is a tag."""
         words = head.split()
         if words and (words[-1][:1] == b"'" or not (head[-1:].isspace() or _is_number(words[-1]))):
             words.pop()
         if len(words) > 3:
-            raise ValueError(f"{self._place()}: {_shown(head)} is more than label, importance, base and tag")
+            raise self._refused(f"{shortened(head)} is more than label, importance, base and tag")
         numbers = [self._number(word, b"label") for word in words]
         if len(numbers) == 3 and numbers[2]:
-            raise ValueError(
-                f"{self._place()}: has the base {numbers[2]:g}; rows with a base are not known: take it out"
-            )
+            raise self._refused(f"has the base {numbers[2]:g}; rows with a base are not known: take it out")
         if len(numbers) > 1 and numbers[1] < 0:
-            raise ValueError(f"{self._place()}: has the importance {numbers[1]:g}; it must be at least 0")
+            raise self._refused(f"has the importance {numbers[1]:g}; it must be at least 0")
         self.labels.append(numbers[0] if numbers else math.nan)
         self.weights.append(numbers[1] if len(numbers) > 1 else 1.0)
 
@@ -124,7 +108,7 @@ class _Rows:
         try:
             named = f"{space.decode()}^{name.decode()}" if space else name.decode()
         except UnicodeDecodeError:
-            raise ValueError(f"{self._place()}: {_shown(name)} is not UTF-8; convert the file") from None
+            raise self._refused(f"{shortened(name)} is not UTF-8; convert the file") from None
         place = self._places[space][name] = len(self.names)
         self.names.append(named)
         return place
@@ -132,32 +116,25 @@ class _Rows:
     def _number(self, written: bytes, name: bytes) -> float:
         number = as_number(written.decode("utf-8", "replace"))
         if number is None or not math.isfinite(number):
-            raise ValueError(
-                f"{self._place()}: {_shown(written)}, the value of {_shown(name)}, is no finite number; mend it"
-            )
+            raise self._refused(f"{shortened(written)}, the value of {shortened(name)}, is no finite number; mend it")
         return number
 
-    def _place(self) -> str:
-        return f"{self.source}, line {self.lines[-1]}"
+    def _refused(self, problem: str) -> FileRefused:
+        return row_refused(self._where, -1, problem)
 
     def table(self, after: Position) -> SparseTable:
-        """All of them."""
+        """Return the rows that were added."""
         values, starts = np.array(self.values), np.array(self.starts)
-        where = Lines(self.source, self.lines)
         if not np.isfinite(values).all():
             wrong = int(np.argmin(np.isfinite(values)))
             row = int(np.searchsorted(starts, wrong, side="right")) - 1
             name = self.names[self.features[wrong]]
-            raise ValueError(f"{where(row)}: the value of {name[:LONGEST_SHOWN]!r} is not finite; mend it, or drop it")
+            problem = f"the value of {shortened(name)} is not finite; mend it, or drop it"
+            raise row_refused(self._where, row, problem)
         weights = None if all(weight == 1.0 for weight in self.weights) else np.array(self.weights)
         features, labels = np.array(self.features, dtype=np.int64), np.array(self.labels)
-        return SparseTable(starts, features, values, labels, where, after, weights, self.names)
+        return SparseTable(starts, features, values, labels, self._where, after, weights, self.names)
 
 
 def _is_number(word: bytes) -> bool:
     return as_number(word.decode("utf-8", "replace")) is not None
-
-
-def _shown(text: bytes) -> str:
-    shown = text.decode("utf-8", "replace")
-    return repr(shown if len(shown) <= LONGEST_SHOWN else shown[:LONGEST_SHOWN] + "…")

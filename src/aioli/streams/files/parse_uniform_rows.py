@@ -1,16 +1,16 @@
-r"""Delimited text whose rows are all alike, many cells at a time: as most files of numbers are, and twice as fast.
+r"""Delimited text whose rows all have the same number of cells and no quotes, compiled: twice as fast as `parse_cells`.
 
-`cells.read_rows` goes from cell to cell, and must find the end of one before it can begin with the next. Where there
-are no quotes, all ends of a block can be found first, sixty-four bytes at a time; then no cell waits for another, and
-the compiler turns the arithmetic on eight digits into vector instructions. Cells that are not short and plain, such as
-`1e-5`, are read one by one, as `cells` does.
+`parse_cells.read_rows` goes from cell to cell, and must find the end of one before it can begin with the next. Where
+there are no quotes, all ends of a block can be found first, sixty-four bytes at a time; then no cell waits for another,
+and the compiler turns the arithmetic on eight digits into vector instructions. Cells that are not short and plain, such
+as `1e-5`, are read one by one, as `parse_cells` does.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.streams.files.cells import (
+from aioli.streams.files.parse_cells import (
     EIGHT,
     LABEL,
     MINUS,
@@ -43,7 +43,7 @@ ZEROS: Word = ONES * np.uint64(0x30)
 NEWLINES: Word = ONES * np.uint64(NEWLINE)
 POINTS: Word = ONES * np.uint64(0x30 ^ 0x2E)  # a point, where digits are counted from 0
 ABOVE_NINE: Word = ONES * np.uint64(0x76)
-BRUIJN: Word = np.uint64(0x03F79D71B4CB0A89)  # multiplied by 2^k, its six highest bits tell k
+BRUIJN: Word = np.uint64(0x03F79D71B4CB0A89)  # multiplied by 2^k, its six highest bits are different for each k
 GATHER: Word = np.uint64(0x0102040810204080)  # brings the lowest bits of eight bytes together
 PLACE_OF_BIT = np.zeros(64, dtype=np.uint64)
 for _k in range(64):
@@ -52,12 +52,12 @@ TENS = np.array([10.0**k for k in range(8)])
 
 
 def room_for_ends(columns: int, rows: int) -> Places:
-    """What `ends_of_cells` writes to. It is made once: new memory costs more than what is written to it."""
+    """Return the array that `ends_of_cells` writes to. It is made once: new memory costs more than writing to it."""
     return np.empty(rows * columns + int(AT_ONCE), dtype=np.int32)
 
 
 def ends_of_cells(text: Bytes, start: int, stop: int, delimiter: int, columns: int, places: Places) -> Places | None:
-    """Where each cell of the next rows ends, a row of places for a row of the file; None if they are not all alike.
+    """Return where each cell of the next rows ends, a row of places for each; None if they are not all alike.
 
     After `stop` must come newlines, at least as many bytes as are looked at together.
     """
@@ -73,14 +73,14 @@ def ends_of_cells(text: Bytes, start: int, stop: int, delimiter: int, columns: i
 
 @compiled("u8(u8,u8)")
 def bytes_like(word: Word, eight: Word) -> Word:
-    """The highest bit of each byte of the word that is the same in `eight`; every other bit is 0. O(1)."""
+    """Return the highest bit of each byte of the word that is the same in `eight`; every other bit is 0. O(1)."""
     other = word ^ eight
     return ~(((other & SEVENS) + SEVENS) | other | SEVENS)
 
 
 @compiled("i8(u1[::1],u8,u8,u8,u8,i4[::1])")
 def find_ends(text: Bytes, start: Word, stop: Word, delimiters: Word, most: Word, ends: Places) -> int:
-    """The places of delimiters and newlines, in order, until there are `most` or more; returns how many. O(bytes)."""
+    """Write the places of delimiters and newlines until there are `most` or more; return how many. O(bytes)."""
     count: Word = np.uint64(0)
     i = start
     while i < stop and count < most:
@@ -101,7 +101,7 @@ def find_ends(text: Bytes, start: Word, stop: Word, delimiters: Word, most: Word
 
 @compiled("b1(u1[::1],i4[:,::1])")
 def are_alike(text: Bytes, ends: Places) -> bool:
-    """Whether the last cell of every row, and no other, ends with a newline. O(1) a cell."""
+    """Return whether the last cell of every row, and no other, ends with a newline. O(1) a cell."""
     last = ends.shape[1] - 1
     wrong = 0
     for t in range(len(ends)):
@@ -113,7 +113,7 @@ def are_alike(text: Bytes, ends: Places) -> bool:
 
 @compiled("void(u1[::1],u8,i4[::1],u8[::1],u8[::1],u8[::1])")
 def last_eight_bytes(text: Bytes, start: Word, ends: Places, words: Words, lengths: Words, signs: Words) -> None:
-    """The last eight bytes of each cell, what was before it among them; its length without the sign. O(1) a cell."""
+    """Write the last eight bytes that end each cell, its length without the sign, and its sign. O(1) a cell."""
     first = start
     for k in range(ends.size):
         end = np.uint64(ends[k])
@@ -131,7 +131,7 @@ def last_eight_bytes(text: Bytes, start: Word, ends: Places, words: Words, lengt
 
 @compiled("void(u8[::1],u8[::1],u8[::1],f8[::1])")
 def short_numbers(words: Words, lengths: Words, signs: Words, values: Vector) -> None:
-    """The number of each cell that is written in at most eight bytes and a sign, NaN for all others. O(1) a cell.
+    """Write the number of each cell of at most eight bytes and a sign, NaN for all others. O(1) a cell.
 
     Without a branch: what was before the cell is cut off, and the digits before the point are moved over it. The
     mantissa and the power of ten are exact, so that their quotient is rounded once.
@@ -170,9 +170,9 @@ def put_cells(
     odd: Integers,
     outcome: Integers,
 ) -> Word:
-    """Bring each cell to its place, from a row on, and read those that were not short and plain; returns their end.
+    """Write each cell to its place, and read those that were not short and plain; return where the next row begins.
 
-    The arrays are those of `cells.read_rows`.
+    The arrays are those of `parse_cells.read_rows`.
     """
     cell = 0
     for t in range(ends.shape[0]):
@@ -218,7 +218,7 @@ def read_regular_rows(
     odd: Integers,
     outcome: Integers,
 ) -> int:
-    """What `cells.read_rows` does, for rows whose cells end there; some at a time, to stay in the cache. O(bytes)."""
+    """Do what `parse_cells.read_rows` does for rows whose cells end at `ends`, some rows at a time. O(bytes)."""
     columns = ends.shape[1]
     some = max(1, TOGETHER // columns)
     words, lengths = np.empty(some * columns, np.uint64), np.empty(some * columns, np.uint64)

@@ -1,4 +1,4 @@
-"""Where bytes come from: a file or standard input, plain or compressed, read in pieces and never as a whole."""
+"""The bytes of a file or of standard input, plain or compressed, read in pieces and never as a whole."""
 
 import gzip
 import importlib
@@ -7,13 +7,27 @@ import os
 import sys
 import zlib
 from pathlib import Path
-from typing import Any, BinaryIO, Self, cast
+from typing import BinaryIO, Protocol, Self, cast
+
+from aioli.errors import FileRefused
 
 __all__ = ["STANDARD_INPUT", "Source"]
 
 STANDARD_INPUT = "-"
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes of what is compressed, whatever its name
 SKIPPED_AT_ONCE = 1 << 20
+
+
+class Readable(Protocol):
+    """Whatever bytes can be read from."""
+
+    def read(self, size: int, /) -> bytes:
+        """Return the next bytes, at most `size`; empty at the end."""
+        ...
+
+    def close(self) -> None:
+        """Close it."""
+        ...
 
 
 class Source:
@@ -23,7 +37,7 @@ class Source:
         self.name = "standard input" if name == STANDARD_INPUT else name
         self._raw, self.size = _opened(name)
         self._ours = name != STANDARD_INPUT  # to close
-        self._stream: Any = self._raw
+        self._stream: Readable = self._raw
         self.position = 0
         self._closed_at: float | None = None
         try:
@@ -38,21 +52,22 @@ class Source:
             raise
 
     def read(self, size: int) -> bytes:
-        """The next bytes, at most `size`; empty at the end."""
+        """Return the next bytes, at most `size`; empty at the end."""
         try:
-            read: bytes = self._stream.read(size)
+            read = self._stream.read(size)
         except (EOFError, zlib.error, OSError) as error:
             if self.packing is None:
                 raise
-            raise ValueError(
+            raise FileRefused(
                 f"{self.name}: the {self.packing} data are broken or cut short after {self.position:,} bytes of text "
-                f"({error}); fetch or pack the file again (what came before was read)"
+                f"({error}); fetch or pack the file again (what came before was read)",
+                path=self.name,
             ) from error
         self.position += len(read)
         return read
 
     def skip(self, count: int) -> None:
-        """Pass over the next bytes: at once in a plain file, by reading them elsewhere."""
+        """Pass over the next bytes: by seeking in a plain file, by reading in any other."""
         if self.packing is None and self.size is not None and self.position + count <= self.size:
             self._raw.seek(count, os.SEEK_CUR)
             self.position += count
@@ -60,7 +75,8 @@ class Source:
         while count:
             passed = len(self.read(min(count, SKIPPED_AT_ONCE)))
             if not passed:
-                raise ValueError(f"{self.name}: ends before the point to go on from; is it the same file?")
+                message = f"{self.name}: ends before the point to go on from; is it the same file?"
+                raise FileRefused(message, path=self.name)
             count -= passed
 
     @property
@@ -71,7 +87,7 @@ class Source:
         return self._raw.tell() / self.size
 
     def close(self) -> None:
-        """Let the file go."""
+        """Close the file, unless it is standard input."""
         if self._ours and not self._raw.closed:
             self._closed_at = self.fraction
             if self._stream is not self._raw:
@@ -90,7 +106,7 @@ def _opened(name: str) -> tuple[io.BufferedReader, int | None]:
         return cast(io.BufferedReader, sys.stdin.buffer), None
     path = Path(name)
     if path.is_dir():
-        raise ValueError(f"{name}: is a folder; give a file, or a folder of files of one kind")
+        raise FileRefused(f"{name}: is a folder; give a file, or a folder of files of one kind", path=name)
     if not path.exists():
         raise FileNotFoundError(f"{name}: there is no such file")
     try:
@@ -100,9 +116,9 @@ def _opened(name: str) -> tuple[io.BufferedReader, int | None]:
     return raw, path.stat().st_size if path.is_file() else None
 
 
-def _unpacked_zstandard(raw: BinaryIO, name: str) -> Any:
+def _unpacked_zstandard(raw: BinaryIO, name: str) -> Readable:
     try:
         arrow = importlib.import_module("pyarrow")
     except ImportError:
         raise ImportError(f"{name}: Zstandard needs pyarrow: pip install 'aioli-online[files]'") from None
-    return arrow.CompressedInputStream(arrow.PythonFile(raw, mode="r"), "zstd")
+    return cast(Readable, arrow.CompressedInputStream(arrow.PythonFile(raw, mode="r"), "zstd"))

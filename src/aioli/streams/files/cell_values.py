@@ -1,4 +1,4 @@
-"""What a column is, told from its first values: a number, a date or a category; and what counts as missing."""
+"""What cells hold: numbers, dates, categories or nothing; and what a column is, by its first values."""
 
 import math
 import re
@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import numpy as np
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts, Where
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts, Where, row_refused
 
 __all__ = ["as_number", "days_since_1970", "is_missing", "kind_of", "parse_date"]
 
@@ -19,12 +19,12 @@ SECONDS_A_DAY = 86_400.0
 
 
 def is_missing(text: str | None, label: bool = False) -> bool:
-    """Whether a cell says that there is no value, in one of the ways that people write it."""
+    """Return whether a cell says that there is no value, in one of the ways that people write it."""
     return text is None or text.strip().lower() in (NO_VALUE if label else MISSING)
 
 
 def as_number(text: str) -> float | None:
-    """The number that the text writes, or None if it writes none."""
+    """Return the number that the text writes, or None if it writes none."""
     try:
         return None if "_" in text else float(text)  # Python would read 1_000 as 1000; nobody means it in a file
     except ValueError:
@@ -32,7 +32,7 @@ def as_number(text: str) -> float | None:
 
 
 def kind_of(values: Iterable[str | None]) -> str:
-    """A column is of numbers if every value that is there is one; of dates likewise; otherwise of categories."""
+    """Return what a column is: of numbers or of dates if every value that is there is one, else of categories."""
     present = [value for value in values if not is_missing(value)]
     if all(as_number(str(value)) is not None for value in present):
         return NUMBER
@@ -40,7 +40,7 @@ def kind_of(values: Iterable[str | None]) -> str:
 
 
 def parse_date(text: str) -> datetime | None:
-    """A day, with or without a time, as ISO 8601 writes it, slashes allowed; in UTC where no zone is given."""
+    """Return the moment that ISO 8601 writes so, slashes and days alone allowed, in UTC by default; None if none."""
     text = text.strip()
     if not DAY.fullmatch(text):
         return None
@@ -54,16 +54,17 @@ def parse_date(text: str) -> datetime | None:
 
 
 def days_since_1970(texts: Texts, name: str, where: Where) -> Vector:
-    """Each date of a column in days, its time as a fraction of one, NaN where it is missing; what is none is told."""
+    """Return each date of a column in days, its time as a fraction of one, NaN where it is missing."""
     known: dict[str | None, float] = {}  # most days come again
     for text in dict.fromkeys(texts):
         known[text] = math.nan
         if text is not None and not is_missing(text):
             moment = parse_date(text)
             if moment is None:
-                raise ValueError(
-                    f"{where(texts.index(text))}, column {name!r}: {text!r} is no date, and this was a column of dates "
-                    f"so far; mend it, or read the column as categories (--category {name!r})"
+                problem = (
+                    f"{text!r} is no date, and this was a column of dates so far; mend it, or read the column as "
+                    f"categories (--category {name!r})"
                 )
+                raise row_refused(where, texts.index(text), problem, name)
             known[text] = moment.timestamp() / SECONDS_A_DAY
     return np.array([known[text] for text in texts])

@@ -38,7 +38,7 @@ _LOW = np.array([float(power - Fraction(float(power))) for power in _POWERS])
 
 @compiled("f8(i8,i8)")
 def decimal(mantissa: Word, power: Word) -> float:
-    r"""The float64 nearest to $\mathrm{mantissa}\cdot10^\mathrm{power}$, or NaN where its rounding is in doubt. O(1).
+    r"""Return the float64 nearest to $\mathrm{mantissa}\cdot10^\mathrm{power}$, NaN where rounding is in doubt. O(1).
 
     Both factors are below $2^{53}$: one rounding. Otherwise the product of two sums of two float64 (Dekker 1971),
     good to $2^{-100}$, decides, unless it lies too close to the middle between two float64.
@@ -67,7 +67,7 @@ def decimal(mantissa: Word, power: Word) -> float:
 
 @compiled("u8(u1[::1],u8)")
 def eight_bytes(text: Bytes, i: Word) -> Word:
-    """`text[i:i+8]` as one number, the first byte lowest: the compiler makes a single load of it."""
+    """Return `text[i:i+8]` as one number, the first byte lowest: the compiler makes a single load of it."""
     word: Word = np.uint64(text[i])
     for k in range(ONE, EIGHT):
         word |= np.uint64(text[i + k]) << (EIGHT * k)
@@ -76,7 +76,7 @@ def eight_bytes(text: Bytes, i: Word) -> Word:
 
 @compiled("u8(u8)")
 def eight_digits(digits: Word) -> Word:
-    """The number whose digits are the eight bytes, the last one highest: added in pairs, fours and eights. O(1)."""
+    """Return the number whose digits are the eight bytes, the last highest: added in pairs, fours and eights. O(1)."""
     pairs = digits * np.uint64(10) + (digits >> EIGHT)
     low = (pairs & np.uint64(0x000000FF000000FF)) * np.uint64(0x000F424000000064)
     high = ((pairs >> np.uint64(16)) & np.uint64(0x000000FF000000FF)) * np.uint64(0x0000271000000001)
@@ -85,7 +85,7 @@ def eight_digits(digits: Word) -> Word:
 
 @compiled("UniTuple(u8,2)(u8)")
 def leading_digits(word: Word) -> tuple[Word, Word]:
-    r"""How many of the eight bytes are digits before the first that is none, and the number that they write. O(1).
+    r"""Return how many of the eight bytes are digits before the first that is none, and their number. O(1).
 
     Bytes are compared and shifted to the right place all eight at a time, so that numbers of different lengths take
     no branch.
@@ -100,7 +100,7 @@ def leading_digits(word: Word) -> tuple[Word, Word]:
 
 @compiled("u8(u1[::1],u8,u8,u1)")
 def end_of_cell(text: Bytes, i: Word, stop: Word, delimiter: int) -> Word:
-    """Where the cell that begins at i ends: the place of its delimiter or newline, or `stop`. O(its length)."""
+    """Return where the cell that begins at i ends: at its delimiter or newline, or at `stop`. O(its length)."""
     if i < stop and text[i] == QUOTE:
         i += ONE
         while i < stop:
@@ -116,7 +116,7 @@ def end_of_cell(text: Bytes, i: Word, stop: Word, delimiter: int) -> Word:
 
 @compiled("u8(u1[::1],u8)")
 def leading_zeros(text: Bytes, i: Word) -> Word:
-    """With how many zeros the number at i begins, before and behind its point. O(their number)."""
+    """Return with how many zeros the number at i begins, before and behind its point. O(their number)."""
     zeros: Word = np.uint64(0)
     while text[i] == ZERO or text[i] == POINT:
         zeros += ONE if text[i] == ZERO else np.uint64(0)
@@ -126,7 +126,7 @@ def leading_zeros(text: Bytes, i: Word) -> Word:
 
 @compiled("Tuple((f8,u8))(u1[::1],u8)")
 def read_number(text: Bytes, i: Word) -> tuple[float, Word]:
-    """The number that is written at i, NaN if there is no plain one, and where it ends. O(its length)."""
+    """Return the number that is written at i, NaN if there is no plain one, and where it ends. O(its length)."""
     negative = text[i] == MINUS
     i += ONE if negative or text[i] == PLUS else np.uint64(0)
     first = i
@@ -170,7 +170,7 @@ def read_number(text: Bytes, i: Word) -> tuple[float, Word]:
 
 @compiled("Tuple((f8,u8))(u1[::1],u8,u8,u1)")
 def read_wrapped(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[float, Word]:
-    """The number in a cell that has quotes or spaces around it, NaN if there is none; and the cell's end. O(length)."""
+    """Return the number in a cell with quotes or spaces around it, NaN if there is none; and the cell's end."""
     i = first
     while text[i] == SPACE and delimiter != SPACE:
         i += ONE
@@ -190,7 +190,7 @@ def read_wrapped(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[
 
 @compiled("Tuple((f8,u8))(u1[::1],u8,u8,u1)")
 def read_cell(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[float, Word]:
-    """The number in the cell that begins there, NaN if there is none; and the cell's end. O(its length)."""
+    """Return the number in the cell that begins at `first`, NaN if there is none; and the cell's end. O(its length)."""
     value, i = read_number(text, first)
     if text[i] == RETURN and text[i + ONE] == NEWLINE:
         i += ONE
@@ -214,9 +214,9 @@ def read_rows(
     odd: Integers,
     outcome: Integers,
 ) -> Word:
-    """Read whole rows of `text[start:stop]` into the arrays, as many as they hold; returns how many. O(bytes).
+    """Read whole rows of `text[start:stop]` into the arrays, as many as they hold; return how many. O(bytes).
 
-    After `stop` must come ROOM newlines. `outcome` tells where the next row begins, why reading stopped, how many
+    After `stop` must come ROOM newlines. `outcome` says where the next row begins, why reading stopped, how many
     cells a ragged row has, how many odd cells there are: (row, column, first byte, end), NaN in their place; and
     whether there are empty ones, which are NaN too.
     """

@@ -1,15 +1,14 @@
-"""A window that moves over the bytes of a source: what has been read and not yet been parsed."""
-
-from collections.abc import Sequence
-from typing import Any
+"""A window that moves over the bytes of a source: bytes that have been read and not yet been parsed."""
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.streams.files import cells
-from aioli.streams.files.sources import Source
+from aioli.errors import FileRefused
+from aioli.streams.files import parse_cells
+from aioli.streams.files.byte_source import Source
+from aioli.streams.files.table import Position
 
-__all__ = ["Lines", "Places", "Window"]
+__all__ = ["Places", "Window"]
 
 BLOCK = 1 << 20  # bytes read at a time
 LONGEST_ROW = 1 << 26  # bytes without an end of line: the file is not what it seems
@@ -18,18 +17,18 @@ WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 and UTF-32 begin so
 
 
 class Window:
-    """Bytes `start` to `stop` of `bytes` are still to be parsed; behind them come `cells.ROOM` newlines."""
+    """Bytes `start` to `stop` of `bytes` are still to be parsed; behind them come `parse_cells.ROOM` newlines."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
-        self.bytes: NDArray[np.uint8] = np.full(cells.ROOM, cells.NEWLINE, dtype=np.uint8)
+        self.bytes: NDArray[np.uint8] = np.full(parse_cells.ROOM, parse_cells.NEWLINE, dtype=np.uint8)
         self.start = self.stop = 0
         self.line = 1
         self.before = 0  # bytes of the source before the window
         self._ended = False
         self.fill()
         if self._begins_with(*WIDE_MARKS):
-            raise ValueError(f"{source.name}: is UTF-16 or UTF-32; convert it to UTF-8")
+            raise FileRefused(f"{source.name}: is UTF-16 or UTF-32; convert it to UTF-8", path=source.name)
         if self._begins_with(BYTE_ORDER_MARK):
             self.start = len(BYTE_ORDER_MARK)
 
@@ -46,9 +45,11 @@ class Window:
         if self._ended:
             return False
         if self.stop - self.start > LONGEST_ROW:
-            raise ValueError(
+            raise FileRefused(
                 f"{self.source.name}, line {self.line}: goes on for more than {LONGEST_ROW >> 20} MiB; is this the "
-                "right format, and every quote closed?"
+                "right format, and every quote closed?",
+                path=self.source.name,
+                place=f"line {self.line}",
             )
         text = bytearray(self.bytes[self.start : self.stop])
         wanted = BLOCK - self.source.position % BLOCK
@@ -62,7 +63,7 @@ class Window:
         more = len(text) > self.stop - self.start
         self.start, self.stop = 0, len(text)
         self.quoted = b'"' in text
-        text += b"\n" * cells.ROOM
+        text += b"\n" * parse_cells.ROOM
         self.bytes = np.frombuffer(text, dtype=np.uint8)
         return more
 
@@ -72,23 +73,23 @@ class Window:
             pass
 
     def whole_lines(self) -> int:
-        """Where the last whole line of the window ends, which is `start` only at the end of the source."""
+        """Return where the last whole line of the window ends, which is `start` only at the end of the source."""
         while True:
             end = self.bytes[self.start : self.stop].tobytes().rfind(b"\n") + 1
             if end or not self.fill():
                 return self.start + end
 
     def line_of(self, place: int) -> int:
-        """The number of the line in which a byte of the window lies."""
-        return self.line + int(np.count_nonzero(self.bytes[self.start : place] == cells.NEWLINE))
+        """Return the number of the line in which a byte of the window lies."""
+        return self.line + int(np.count_nonzero(self.bytes[self.start : place] == parse_cells.NEWLINE))
 
     def go_on(self, place: int, lines: int | None = None) -> None:
-        """Parsed up to here; the lines are counted if it is not known how many they were."""
+        """Move the window's start to a place; the lines passed are counted if it is not known how many they were."""
         self.line = self.line_of(place) if lines is None else self.line + lines
         self.start = place
 
     def go_to(self, byte: int, line: int) -> None:
-        """Go on at a place that was reached in an earlier run."""
+        """Move the window to a byte of the source that an earlier run had reached, and to the number of its line."""
         if byte > self.before + self.stop:
             self.source.skip(byte - self.source.position)
             self.start = self.stop = 0
@@ -98,8 +99,8 @@ class Window:
             self.start = byte - self.before
         self.line = line
 
-    def after(self) -> dict[str, Any]:
-        """Where reading goes on, as `go_to` wants to know it."""
+    def after(self) -> Position:
+        """Return where reading goes on."""
         return {"byte": self.position, "line": self.line}
 
     def _begins_with(self, *marks: bytes) -> bool:
@@ -107,27 +108,15 @@ class Window:
 
 
 class Places:
-    """Says in which line a row is, by the place of its first byte: lines are counted when somebody asks."""
+    """Says in which line a row is, by the place of its first byte: lines are counted only when somebody asks."""
 
     def __init__(self, window: Window, starts: NDArray[np.int64]) -> None:
-        self.name = window.source.name
+        self.path = window.source.name
         self.starts = starts
         self.bytes = window.bytes
         self._start, self._line = window.start, window.line
 
     def __call__(self, row: int) -> str:
-        """Such as "clicks.csv, line 12"."""
-        ends = np.count_nonzero(self.bytes[self._start : self.starts[row]] == cells.NEWLINE)
-        return f"{self.name}, line {self._line + int(ends)}"
-
-
-class Lines:
-    """Says in which line a row is, by the numbers of the lines."""
-
-    def __init__(self, name: str, lines: Sequence[int]) -> None:
-        self.name = name
-        self.lines = lines
-
-    def __call__(self, row: int) -> str:
-        """Such as "clicks.csv, line 12"."""
-        return f"{self.name}, line {self.lines[row]}"
+        """Return the row's place, such as "clicks.csv, line 12"."""
+        ends = np.count_nonzero(self.bytes[self._start : self.starts[row]] == parse_cells.NEWLINE)
+        return f"{self.path}, line {self._line + int(ends)}"

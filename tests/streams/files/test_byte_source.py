@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from file_reading import gzipped, read, refused
 
-from aioli.streams.files.sources import Source
+from aioli.streams.files.byte_source import Source
 from aioli.streams.filestream import FileStream, Reading
 
 pa: Any = pytest.importorskip("pyarrow")

@@ -9,21 +9,23 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.files import cells, window
+from aioli.streams.files import byte_window, parse_cells
+from aioli.streams.files.byte_source import Source
 from aioli.streams.files.delimited import Delimited
-from aioli.streams.files.sources import Source
 from aioli.streams.files.table import CATEGORY, Table
 
 
 def read_all(texts: list[str]) -> tuple[Vector, set[int]]:
     """One column of numbers by the compiled reader, and which rows it leaves to Python."""
     data = "".join(f"{text}\n" for text in texts).encode()
-    text = np.frombuffer(bytearray(data + b"\n" * cells.ROOM), dtype=np.uint8)
+    text = np.frombuffer(bytearray(data + b"\n" * parse_cells.ROOM), dtype=np.uint8)
     n = len(texts)
     numbers, labels, spans = np.empty((n, 1)), np.empty(n), np.empty((n, 0, 2), dtype=np.int64)
     starts, odd, outcome = np.empty(n, dtype=np.int64), np.empty((n, 4), dtype=np.int64), np.zeros(5, dtype=np.int64)
-    kinds, places = np.array([cells.NUMBER]), np.zeros(1, dtype=np.uint64)
-    count = cells.read_rows(text, 0, len(data), ord(","), kinds, places, numbers, labels, spans, starts, odd, outcome)
+    kinds, places = np.array([parse_cells.NUMBER]), np.zeros(1, dtype=np.uint64)
+    count = parse_cells.read_rows(
+        text, 0, len(data), ord(","), kinds, places, numbers, labels, spans, starts, odd, outcome
+    )
     assert count == n
     return numbers[:, 0], set(odd[: outcome[3], 0].tolist())
 
@@ -117,7 +119,7 @@ def test_quoted_cells_are_those_that_were_written_wherever_blocks_end(
     path = tmp_path_factory.mktemp("cells") / "a.csv"
     path.write_bytes(text.encode())
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(window, "BLOCK", block)
+        patch.setattr(byte_window, "BLOCK", block)
         reader = Delimited(Source(str(gzipped(path, 2) if packed else path)))
         read = reader.tables(dict.fromkeys(NAMES, CATEGORY), None, None)
         tables = [table for table in read if isinstance(table, Table)]

@@ -1,0 +1,136 @@
+"""Which reader a file needs, by its name or the format asked for; folders of files are read as one."""
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from aioli.errors import FileRefused, ParameterRefused
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.arrow import ArrowFile
+from aioli.streams.files.byte_source import STANDARD_INPUT, Source
+from aioli.streams.files.delimited import Delimited
+from aioli.streams.files.jsonlines import JSONLines
+from aioli.streams.files.svmlight import SVMLight
+from aioli.streams.files.table import Position, Reader, Table, Tables
+from aioli.streams.files.vowpal import VowpalText
+
+__all__ = ["FORMATS", "FolderReader", "listed", "open_reader"]
+
+FORMATS = {
+    "csv": ("csv", "txt", "data"),
+    "tsv": ("tsv", "tab"),
+    "parquet": ("parquet", "pq"),
+    "arrow": ("arrow", "feather", "ipc", "arrows"),
+    "jsonl": ("jsonl", "ndjson", "json"),
+    "svmlight": ("svm", "svmlight", "libsvm"),
+    "vw": ("vw",),
+}
+COMPRESSED = (".gz", ".zst", ".zstd")
+TEXT_READERS: dict[str, Callable[[Source], Reader]] = {"jsonl": JSONLines, "svmlight": SVMLight, "vw": VowpalText}
+
+
+def open_reader(name: str, format: str | None = None, delimiter: str | None = None, header: bool = True) -> Reader:
+    """Open a file, standard input (`-`), or a folder of files of one kind, which come in the order of their names."""
+    if format is not None and format not in FORMATS:
+        message = f"there is no format called {format!r}; give one of {', '.join(FORMATS)}"
+        raise ParameterRefused(message, parameter="format", value=format)
+    if name != STANDARD_INPUT and Path(name).is_dir():
+        return FolderReader(name, format, delimiter, header)
+    kind = format or _format_of(name)
+    if kind in ("parquet", "arrow"):
+        return ArrowFile(name, kind)
+    source = Source(name)
+    try:
+        if kind in TEXT_READERS:
+            return TEXT_READERS[kind](source)
+        return Delimited(source, delimiter or ("\t" if kind == "tsv" else None), header)
+    except BaseException:
+        source.close()
+        raise
+
+
+class FolderReader:
+    """Reads the files of a folder one after the other, as if they were one. All have the columns of the first.
+
+    Files of JSON lines may have other keys, as later lines may.
+    """
+
+    def __init__(self, name: str, format: str | None, delimiter: str | None, header: bool) -> None:
+        self.name = name
+        self._options = (format, delimiter, header)
+        known = {ending for endings in FORMATS.values() for ending in endings}
+        found = (path for path in Path(name).iterdir() if path.is_file() and not path.name.startswith((".", "_")))
+        self._files = sorted(path for path in found if format or _ending(path.name) in known)
+        if not self._files:
+            message = f"{name}: no file in this folder has a known ending ({', '.join(sorted(known))})"
+            raise FileRefused(message, path=name)
+        kinds = {_format_of(path.name) for path in self._files}
+        if format is None and len(kinds) > 1:
+            message = f"{name}: has files of several kinds, {', '.join(sorted(kinds))}; say which with --format"
+            raise FileRefused(message, path=name)
+        self._at = 0
+        self._first = self._current = self._reader(0)
+        self.sparse, self.grows = self._first.sparse, self._first.grows
+
+    @property
+    def columns(self) -> dict[str, str]:
+        """What each column of the first file seems to be."""
+        return self._first.columns
+
+    @property
+    def fraction(self) -> float | None:
+        """How much has been read, every file counted alike."""
+        return (self._at + (self._current.fraction or 0.0)) / len(self._files)
+
+    def close(self) -> None:
+        """Close the files; a second time does nothing."""
+        self._first.close()
+        self._current.close()
+
+    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
+        """Yield the tables of file after file."""
+        kinds = dict(kinds)
+        place = None if position is None else Snapshot("Position", position)
+        begin = 0 if place is None else place.whole("file")
+        inner: Position | None = None if place is None else place.mapping("within")
+        try:
+            for at in range(begin, len(self._files)):
+                self._current, self._at = self._first if at == 0 else self._reader(at), at
+                self._compare_columns()
+                for table in self._current.tables(kinds, label, inner):
+                    if isinstance(table, Table):
+                        kinds.update(table.new)
+                    yield replace(table, after={"file": at, "within": table.after})
+                inner = None
+        finally:
+            self.close()
+
+    def _compare_columns(self) -> None:
+        if self.grows or list(self._current.columns) == list(self.columns):
+            return
+        path = str(self._files[self._at])
+        raise FileRefused(
+            f"{path}: its columns are {listed(self._current.columns)}, but those of {self._files[0].name} are "
+            f"{listed(self._first.columns)}; give files of the same columns",
+            path=path,
+        )
+
+    def _reader(self, index: int) -> Reader:
+        return open_reader(str(self._files[index]), *self._options)
+
+
+def listed(names: Iterable[str]) -> str:
+    """Return the first twenty names as a message lists them."""
+    columns = list(names)
+    return ", ".join(map(repr, columns[:20])) + (", …" if len(columns) > 20 else "")
+
+
+def _format_of(name: str) -> str:
+    ending = _ending(name)
+    return next((kind for kind, endings in FORMATS.items() if ending in endings), "csv")
+
+
+def _ending(name: str) -> str:
+    for ending in COMPRESSED:
+        name = name.removesuffix(ending)
+    return Path(name).suffix.lower().removeprefix(".")
