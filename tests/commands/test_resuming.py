@@ -113,7 +113,6 @@ def test_a_damaged_checkpoint_is_refused(tmp_path: Path, capsys: pytest.CaptureF
 
 
 def test_two_runs_do_not_share_a_folder(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("fcntl")
     source = write_visits(tmp_path / "visits.csv", 20)
     first = Checkpoints(str(tmp_path / "kept"), {}, resume=False)
     asked = ["run", str(source), "--label", "bought", "--json", "--checkpoint", str(tmp_path / "kept")]

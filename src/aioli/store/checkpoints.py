@@ -12,6 +12,7 @@ from aioli.evaluate.sums import Scores
 from aioli.snapshots.legacy_files import read_any, write_file
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import naming
+from aioli.store.folder_lock import FolderLock
 from aioli.store.models import as_text, from_text, revive, taken_down
 from aioli.store.predictions import Spool
 
@@ -35,7 +36,10 @@ class Checkpoints:
             raise ValueError(f"{folder}: is a file; give a folder for the checkpoint")
         self.folder.mkdir(parents=True, exist_ok=True)
         self._workshop = self.folder / WORKSHOP
-        self._handle = _locked(self.folder)
+        try:
+            self._lock = FolderLock(self.folder)
+        except BlockingIOError:
+            raise ValueError(f"{folder}: another run is keeping its checkpoint here; give another folder") from None
         self.run = run
         self.found: tuple[dict[str, Any], dict[str, Any]] | None = None
         try:
@@ -125,8 +129,7 @@ class Checkpoints:
         with naming(self.folder):
             write_file(self._workshop / STATE, header, tensors)
             os.replace(self._workshop / STATE, self.folder / STATE)
-            if self._handle is not None:
-                os.fsync(self._handle)  # the folder: the rename itself
+            self._lock.sync()  # the rename itself
         self.found = header, tensors
 
     def remove(self) -> None:
@@ -142,24 +145,4 @@ class Checkpoints:
         self._clear()
         if not (self.folder / STATE).exists():
             (self.folder / PREDICTIONS).unlink(missing_ok=True)
-        if self._handle is not None:
-            os.close(self._handle)
-            self._handle = None
-
-
-def _locked(folder: Path) -> int | None:
-    """The folder, held for this process alone as long as it lives; None where the system cannot do that."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        return None
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        os.close(handle)
-        raise ValueError(f"{folder}: another run is keeping its checkpoint here; give another folder") from None
-    except OSError:  # some file systems of networks
-        os.close(handle)
-        return None
-    return handle
+        self._lock.release()
