@@ -142,15 +142,16 @@ class FourierMap(FeatureMap):
 
     def snapshot(self) -> Snapshot:
         """Return the base learner, and the directions too: another version of NumPy may draw others."""
-        values, arrays = {"bandwidth": self.bandwidth}, {"directions": self.directions.copy()}
-        return Snapshot("FourierMap", values, arrays, {"base": self.base.snapshot()})
+        by_rows = self.directions.flags.c_contiguous  # a product of one row adds up in the order of the memory
+        values: dict[str, Plain] = {"bandwidth": self.bandwidth, "by_rows": by_rows}
+        return Snapshot("FourierMap", values, {"directions": self.directions.copy()}, {"base": self.base.snapshot()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal map from a snapshot."""
         directions = snapshot.of("FourierMap").array("directions", (None, None))
         base = BaseLearner.restore(snapshot.part("base"), 2 * len(directions))
-        return cls(base, snapshot.number("bandwidth"), directions.copy())
+        return cls(base, snapshot.number("bandwidth"), directions.copy("C" if snapshot.flag("by_rows") else "F"))
 
 
 @dataclass(frozen=True)
