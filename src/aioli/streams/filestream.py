@@ -99,10 +99,10 @@ class FileStream:
     def __init__(self, name: str, reading: Reading, snapshot: Snapshot | None = None) -> None:
         self.name = name
         self.reading = reading
+        self._position = None if snapshot is None else _position_in(snapshot)
+        self._moving = snapshot is None or self._position is not None  # when predicting, the training scale is kept
         self._reader = open_reader(name, reading.format, reading.delimiter, reading.header)
         self.sparse = self._reader.sparse
-        self._position = None if snapshot is None else _position_in(snapshot)
-        self._moving = snapshot is None or self._position is not None
         self.label: str | None = None
         self.kinds: dict[str, str] = {}
         self.encoder: Encoder | SparseEncoder

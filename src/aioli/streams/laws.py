@@ -15,7 +15,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 
 __all__ = [
-    "Stream",
+    "Law",
     "hazan_koren_levy",
     "hazan_koren_levy_shrinking",
     "logistic",
@@ -30,8 +30,8 @@ Draw = Callable[[np.random.Generator, Vector], tuple[Matrix, Vector]]  # a gener
 
 
 @dataclass(frozen=True)
-class Stream:
-    """A law of rows and labels.
+class Law:
+    """Draws rows and labels by a law.
 
     Attributes
     ----------
@@ -62,17 +62,17 @@ class Stream:
     truth: Callable[[int], Vector] | None = field(default=None, repr=False)
 
     def blocks(self, n: int, seed: int, size: int = 4096) -> Iterator[tuple[Matrix, Vector]]:
-        """The first n rows, `size` at a time: float64 rows, and labels 0.0 or 1.0."""
+        """Yield the first n rows, `size` at a time: float64 rows, and labels 0.0 or 1.0."""
         for what, value, least in (("n", n, 1), ("seed", seed, 0), ("size", size, 1)):
             require(value >= least, f"{what} is {value}; it must be at least {least}")
         return self._blocks(n, seed, size)
 
     def take(self, n: int, seed: int) -> tuple[Matrix, Vector]:
-        """The first n rows at once."""
+        """Return the first n rows and labels at once."""
         return next(self.blocks(n, seed, size=n))
 
     def theta(self, t: int = 0) -> Vector:
-        """The θ behind the label of row t, counted from 0."""
+        """Return the θ behind the label of row t, counted from 0."""
         if self.truth is None:
             raise ValueError(f"no θ is behind the labels of stream {self.name!r}: {self.formula}")
         return self.truth(t)
@@ -97,8 +97,8 @@ class Stream:
 # ---- laws
 
 
-def hazan_koren_levy(horizon: int = 10_000, chi: int = 1, epsilon: float = 0.01) -> Stream:
-    r"""The law on which no proper learner can do well, as the paper's simulations have it. One column, B = ln n.
+def hazan_koren_levy(horizon: int = 10_000, chi: int = 1, epsilon: float = 0.01) -> Law:
+    r"""Return the law on which no proper learner can do well, as the paper's simulations have it. One column, B = ln n.
 
     $$(x, y) = \begin{cases}\bigl(1 - \tfrac{\sqrt\epsilon}{2B},\; 1\bigr) & \text{with probability }
       \tfrac{\sqrt\epsilon}{2B} + \chi\tfrac{\epsilon}{B}\\
@@ -141,11 +141,11 @@ def hazan_koren_levy(horizon: int = 10_000, chi: int = 1, epsilon: float = 0.01)
         return np.where(y, positive, negative)[:, None], y.astype(np.float64)
 
     formula = f"({positive:.6g}, 1) with probability {probability:.6g}, else ({negative:.6g}, 0)"
-    return Stream("hkl", 1, B, formula, draw)
+    return Law("hkl", 1, B, formula, draw)
 
 
-def hazan_koren_levy_shrinking(horizon: int = 10_000, chi: int = 1, constant: float = 1.0) -> Stream:
-    r"""Hazan, Koren and Levy's law with $\epsilon_n = \kappa n^{-2/3}$: the lower bound's regime at every n.
+def hazan_koren_levy_shrinking(horizon: int = 10_000, chi: int = 1, constant: float = 1.0) -> Law:
+    r"""Return Hazan, Koren and Levy's law with $\epsilon_n = \kappa n^{-2/3}$: the lower bound's regime at every n.
 
     The n rows together tell χ = 1 from χ = -1 by $n\,\mathrm{KL} \approx 4\kappa^{3/2}/B$ nats, so that χ is never
     learned; with a fixed ε it is, in the end. With κ = 1, ε is the paper's 0.01 at n = 1000, and every probability
@@ -167,8 +167,8 @@ def hazan_koren_levy_shrinking(horizon: int = 10_000, chi: int = 1, constant: fl
     return replace(hazan_koren_levy(horizon, chi, constant * horizon ** (-2 / 3)), name="hkl_shrinking")
 
 
-def logistic(width: int = 8, radius: float = 4.0, world: int = 0) -> Stream:
-    r"""A well-specified stream: $x \sim N(0, I)$, $P(y = 1 \mid x) = \sigma(\theta^{*\top}x)$, $\|\theta^*\| = B$.
+def logistic(width: int = 8, radius: float = 4.0, world: int = 0) -> Law:
+    r"""Return a well-specified law: $x \sim N(0, I)$, $P(y = 1 \mid x) = \sigma(\theta^{*\top}x)$, $\|\theta^*\| = B$.
 
     Parameters
     ----------
@@ -186,8 +186,8 @@ def logistic(width: int = 8, radius: float = 4.0, world: int = 0) -> Stream:
     return _logistic("logistic", "θ = Bu", width, radius, world, np.zeros_like)
 
 
-def turning(width: int = 8, radius: float = 4.0, world: int = 0, period: float = 20_000.0) -> Stream:
-    r"""A world that drifts: $\theta_t = B(\cos\varphi_t\,u + \sin\varphi_t\,v)$, $\varphi_t = 2\pi t/\text{period}$.
+def turning(width: int = 8, radius: float = 4.0, world: int = 0, period: float = 20_000.0) -> Law:
+    r"""Return a law that drifts: $\theta_t = B(\cos\varphi_t\,u + \sin\varphi_t\,v)$, $\varphi_t = 2\pi t/$`period`.
 
     u and v are orthonormal. Otherwise as `logistic`; t counts from 0.
 
@@ -201,10 +201,8 @@ def turning(width: int = 8, radius: float = 4.0, world: int = 0, period: float =
     return _logistic("rotating", formula, width, radius, world, lambda t: (2 * math.pi / period) * t)
 
 
-def turned_once(
-    width: int = 8, radius: float = 4.0, world: int = 0, at: int = 10_000, angle: float = math.pi
-) -> Stream:
-    r"""A world that changes once: $\theta_t = Bu$ for t < `at`, and from that row on it is turned by `angle` towards v.
+def turned_once(width: int = 8, radius: float = 4.0, world: int = 0, at: int = 10_000, angle: float = math.pi) -> Law:
+    r"""Return a law that changes once: $\theta_t = Bu$ for t < `at`, from that row on turned by `angle` towards v.
 
     Otherwise as `logistic`; t counts from 0. The default angle turns every label's odds round.
 
@@ -217,8 +215,8 @@ def turned_once(
     return _logistic("abrupt", formula, width, radius, world, lambda t: np.where(t >= at, angle, 0.0))
 
 
-def separable(width: int = 8, margin: float = 0.1, world: int = 0) -> Stream:
-    r"""Labels that a hyperplane gives: $y = [u^\top x > 0]$, $\|u\| = 1$, and no row nearer to it than the margin μ.
+def separable(width: int = 8, margin: float = 0.1, world: int = 0) -> Law:
+    r"""Return a law whose labels a hyperplane gives: $y = [u^\top x > 0]$, $\|u\| = 1$, no row nearer than μ.
 
     $x = g + \mu\,\mathrm{sign}(u^\top g)\,u$ with $g \sim N(0, I)$; so $|u^\top x| \ge \mu$. u is `theta()`; the
     loss of su falls to 0 as s grows, so that no ball holds a best θ.
@@ -237,12 +235,10 @@ def separable(width: int = 8, margin: float = 0.1, world: int = 0) -> Stream:
         return g + np.where(y, margin, -margin)[:, None] * u, y.astype(np.float64)
 
     formula = f"x ~ N(0, I) moved {margin:g} away from uᵀx = 0, y = [uᵀx > 0]"
-    return Stream("separable", width, None, formula, draw, lambda _: u.copy())
+    return Law("separable", width, None, formula, draw, lambda _: u.copy())
 
 
-def _logistic(
-    name: str, formula: str, width: int, radius: float, world: int, angle: Callable[[Vector], Vector]
-) -> Stream:
+def _logistic(name: str, formula: str, width: int, radius: float, world: int, angle: Callable[[Vector], Vector]) -> Law:
     require(0 <= radius < math.inf, f"radius is {radius}; it must be finite and at least 0")
     u, v = _plane(width, world)
 
@@ -255,11 +251,11 @@ def _logistic(
         p = sigmoid_many(radius * (np.cos(phi) * (X @ u) + np.sin(phi) * (X @ v)))
         return X, (rng.random(t.size) < p).astype(np.float64)
 
-    return Stream(name, width, radius, f"x ~ N(0, I), P(y = 1) = σ(θᵀx), {formula}, B = {radius:g}", draw, truth)
+    return Law(name, width, radius, f"x ~ N(0, I), P(y = 1) = σ(θᵀx), {formula}, B = {radius:g}", draw, truth)
 
 
 def _plane(width: int, world: int) -> tuple[Vector, Vector]:
-    """Two orthonormal directions; of a single column there is only one, and the second is 0."""
+    """Return two orthonormal directions; of a single column there is only one, and the second is 0."""
     require(width >= 1, f"width is {width}; it must be at least 1")
     require(world >= 0, f"world is {world}; it must be at least 0")
     g, h = np.random.default_rng(world).standard_normal((2, width))
@@ -271,6 +267,6 @@ def _plane(width: int, world: int) -> tuple[Vector, Vector]:
 
 
 def require(holds: bool, otherwise: str) -> None:
-    """Refuse a parameter."""
+    """Refuse a parameter with this sentence unless the condition holds."""
     if not holds:
         raise ValueError(otherwise)

@@ -1,4 +1,4 @@
-r"""Synthetic streams by name, and the adversary: to test a learner, to measure it, and to play against it.
+r"""Synthetic streams by name, and the adversary: to test and measure learners, and to play against them.
 
 >>> from aioli import AIOLI
 >>> stream = named("separable", flips=0.1)
@@ -19,19 +19,19 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams import laws
-from aioli.streams.laws import Stream, require
+from aioli.streams.laws import Law, require
 
-__all__ = ["STREAMS", "Opponent", "Stream", "against", "collinear", "flipped", "ill_scaled", "named"]
+__all__ = ["STREAMS", "Law", "Opponent", "against", "collinear", "flipped", "ill_scaled", "named"]
 
 
 # ---- the adversary
 
 
 class Opponent(Protocol):
-    """Whom the adversary can play against: a learner that says a probability, then sees the label."""
+    """A learner that the adversary can play against: it gives a probability, then sees the label."""
 
     def predict(self, x: object, /) -> float:
-        """The probability that the row's label is 1; changes nothing."""
+        """Return the probability that the row's label is 1; change nothing."""
         ...
 
     def learn(self, x: object, y: object, /) -> float:
@@ -40,7 +40,7 @@ class Opponent(Protocol):
 
 
 def against(learner: Opponent, rows: Iterable[Vector], seed: int = 0) -> Iterator[tuple[Vector, int, float]]:
-    r"""Play the rows with the labels that hurt most: each row, its label, and the probability announced for it.
+    r"""Play the rows with the labels that hurt most; yield each row, its label, and the probability announced for it.
 
     $y_t = [p_t < \tfrac12]$: the label to which the learner gave the smaller probability; where both are ½, a coin of
     this seed decides. So every round costs at least ln 2. A label that is yielded has been learned already.
@@ -59,69 +59,69 @@ def against(learner: Opponent, rows: Iterable[Vector], seed: int = 0) -> Iterato
         yield x, y, p
 
 
-# ---- what can be done to any stream
+# ---- what can be done to any law
 
 
-def flipped(stream: Stream, fraction: float) -> Stream:
-    """The stream with label noise: each label is turned round with this probability, whatever its row.
+def flipped(law: Law, fraction: float) -> Law:
+    """Return the law with label noise: each label is turned round with this probability, whatever its row.
 
-    The rows, and the labels that are not turned round, are those of the stream with the same seed.
+    The rows, and the labels that are not turned round, are those of the law with the same seed.
     """
     require(0 <= fraction <= 1, f"the fraction of flips is {fraction}; it must be from 0 to 1")
 
     def draw(rng: np.random.Generator, t: Vector) -> tuple[Matrix, Vector]:
-        X, y = stream.draw(rng, t)
+        X, y = law.draw(rng, t)
         return X, np.abs(y - (rng.random(t.size) < fraction))
 
-    return replace(stream, draw=draw, formula=f"{stream.formula}; each label flipped with probability {fraction:g}")
+    return replace(law, draw=draw, formula=f"{law.formula}; each label flipped with probability {fraction:g}")
 
 
-def collinear(stream: Stream, copies: int) -> Stream:
-    r"""The stream with further columns that say nothing new: $x_{d+k} = x_{k \bmod d} + x_{(k+1) \bmod d}$.
+def collinear(law: Law, copies: int) -> Law:
+    r"""Return the law with further columns that say nothing new: $x_{d+k} = x_{k \bmod d} + x_{(k+1) \bmod d}$.
 
     θ is 0 there: one of the many θ that now give the same labels.
     """
     require(copies >= 0, f"{copies} further columns; there must be at least 0")
-    first = np.arange(copies) % stream.width
-    second = (first + 1) % stream.width
+    first = np.arange(copies) % law.width
+    second = (first + 1) % law.width
 
     def draw(rng: np.random.Generator, t: Vector) -> tuple[Matrix, Vector]:
-        X, y = stream.draw(rng, t)
+        X, y = law.draw(rng, t)
         return np.hstack([X, X[:, first] + X[:, second]]), y
 
     def truth(t: int) -> Vector:
-        return np.concatenate([stream.theta(t), np.zeros(copies)])
+        return np.concatenate([law.theta(t), np.zeros(copies)])
 
     return replace(
-        stream,
-        width=stream.width + copies,
-        formula=f"{stream.formula}; {copies} further columns, each the sum of two",
+        law,
+        width=law.width + copies,
+        formula=f"{law.formula}; {copies} further columns, each the sum of two",
         draw=draw,
-        truth=truth if stream.truth else None,
+        truth=truth if law.truth else None,
     )
 
 
-def ill_scaled(stream: Stream, decades: float) -> Stream:
-    r"""The stream with columns in unlike units: $x_j \leftarrow s_jx_j$, $s_j$ from $10^{-D/2}$ to $10^{D/2}$.
+def ill_scaled(law: Law, decades: float) -> Law:
+    r"""Return the law with columns in unlike units: $x_j \leftarrow s_jx_j$, $s_j$ from $10^{-D/2}$ to $10^{D/2}$.
 
     D is the number of decades. The labels stay: $\theta_j \leftarrow \theta_j/s_j$, and B is the norm of that at row 0.
     """
     require(0 <= decades <= 300, f"the scales span {decades} decades; it must be from 0 to 300")
-    scales = np.logspace(-decades / 2, decades / 2, stream.width)
+    scales = np.logspace(-decades / 2, decades / 2, law.width)
 
     def draw(rng: np.random.Generator, t: Vector) -> tuple[Matrix, Vector]:
-        X, y = stream.draw(rng, t)
+        X, y = law.draw(rng, t)
         return X * scales, y
 
     def truth(t: int) -> Vector:
-        return stream.theta(t) / scales
+        return law.theta(t) / scales
 
     return replace(
-        stream,
-        radius=float(np.linalg.norm(truth(0))) if stream.radius is not None and stream.truth else None,
-        formula=f"{stream.formula}; columns scaled from 1e{-decades / 2:+g} to 1e{decades / 2:+g}",
+        law,
+        radius=float(np.linalg.norm(truth(0))) if law.radius is not None and law.truth else None,
+        formula=f"{law.formula}; columns scaled from 1e{-decades / 2:+g} to 1e{decades / 2:+g}",
         draw=draw,
-        truth=truth if stream.truth else None,
+        truth=truth if law.truth else None,
     )
 
 
@@ -130,29 +130,29 @@ def ill_scaled(stream: Stream, decades: float) -> Stream:
 
 def _altered(
     name: str,
-    law: Callable[..., Stream],
+    make: Callable[..., Law],
     *,
     flips: float = 0.0,
     copies: int = 0,
     decades: float = 0.0,
     **parameters: object,
-) -> Stream:
-    allowed = [*inspect.signature(law).parameters, "flips", "copies", "decades"]
+) -> Law:
+    allowed = [*inspect.signature(make).parameters, "flips", "copies", "decades"]
     unknown = [parameter for parameter in parameters if parameter not in allowed]
     require(not unknown, f"stream {name!r} has no parameter {', '.join(unknown)}; it has {', '.join(allowed)}")
-    stream = law(**parameters)
+    law = make(**parameters)
     if flips:
-        stream = flipped(stream, flips)
+        law = flipped(law, flips)
     if copies:
-        stream = collinear(stream, copies)
+        law = collinear(law, copies)
     if decades:
-        stream = ill_scaled(stream, decades)
-    return replace(stream, name=name)
+        law = ill_scaled(law, decades)
+    return replace(law, name=name)
 
 
-STREAMS: dict[str, Callable[..., Stream]] = {
-    name: partial(_altered, name, law, **defaults)
-    for name, law, defaults in (
+STREAMS: dict[str, Callable[..., Law]] = {
+    name: partial(_altered, name, make, **defaults)
+    for name, make, defaults in (
         ("hkl", laws.hazan_koren_levy, {}),
         ("hkl_shrinking", laws.hazan_koren_levy_shrinking, {}),
         ("logistic", laws.logistic, {}),
@@ -167,8 +167,8 @@ STREAMS: dict[str, Callable[..., Stream]] = {
 }
 
 
-def named(name: str, **parameters: object) -> Stream:
-    """The stream of this name, with the parameters of its law (`aioli.streams.laws`) and three that all have.
+def named(name: str, **parameters: object) -> Law:
+    """Return the law of this name, with its parameters (`aioli.streams.laws`) and three that all have.
 
     `flips`, `copies` and `decades` are label noise, collinear columns and unlike scales: `flipped`, `collinear`,
     `ill_scaled`. The names "noisy", "noisy_logistic", "collinear" and "ill_scaled" begin with one of them set.

@@ -11,7 +11,7 @@ from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import NUMBER, Numbered, SparseTable, Table, Tables, Where
 from aioli.streams.labels import Labels
-from aioli.streams.laws import Stream
+from aioli.streams.laws import Law
 from aioli.streams.protocol import Batch
 from aioli.streams.synthetic import STREAMS, named
 
@@ -125,7 +125,7 @@ class SyntheticStream:
         """Do nothing: there is no file to close."""
 
 
-def _law(source: str) -> Stream:
+def _law(source: str) -> Law:
     name = source.removeprefix(SCHEME)
     if name == ADVERSARY:
         formula = "rows of the logistic stream; each label is the one to which the learner gave less"

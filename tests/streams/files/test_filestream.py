@@ -1,6 +1,7 @@
 import gc
 import json
 import re
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import numpy as np
 import pytest
 from file_reading import dense, read, refused
 
+from aioli.errors import FileRefused, SnapshotRefused
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams.files import byte_window, delimited
 from aioli.streams.filestream import FileStream, Reading, for_another_file
@@ -198,3 +200,67 @@ def test_formats_are_told_by_the_name_or_asked_for(tmp_path: Path) -> None:
     said = refused(path, format="xls")
     assert re.match("there is no format called 'xls'; give one of csv, tsv, parquet", said)
     assert read(write(tmp_path, "a.tsv", "a b\ty\n1\t0\n"))[0] == ["a b", "y"]
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("a,y\n1,0\nx,1\n", "line 3, column 'a'"),
+        ("a,y\n1,0\n2,1\n3,2\n", "line 4"),
+        ("a,y\n1,0\n2,1\n3\n", "line 4"),
+        ("", None),
+    ],
+)
+def test_what_is_refused_is_data(text: str, place: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(delimited, "SAMPLE", 1)
+    path = write(tmp_path, "a.csv", text)
+    with pytest.raises(FileRefused) as caught, FileStream(str(path), Reading(label="y", number=["a"])) as stream:
+        list(stream)
+    assert (caught.value.path, caught.value.place) == (str(path), place)
+    assert str(caught.value).startswith(str(path) if place is None else f"{path}, {place}: ")
+
+
+def test_columns_keep_their_order_through_a_file(tmp_path: Path) -> None:
+    """Where two columns bring new categories in one table, their order decides which feature comes first."""
+    rows = [{"z": "a", "b": "a", "y": 0}, {"z": "c", "b": "c", "y": 1}]
+    first = write(tmp_path, "first.jsonl", json.dumps(rows[0]) + "\n" + json.dumps(rows[1]) + "\n")
+    stream = FileStream(str(first), Reading(label="y"))
+    list(stream)
+    kept = from_bytes(to_bytes(stream.snapshot()))
+    second = write(tmp_path, "second.jsonl", json.dumps({"z": "new", "b": "new", "y": 0}) + "\n")
+    with FileStream(str(second), Reading(label="y"), for_another_file(kept)) as again:
+        list(again)
+        assert again.features[-2:] == ["z=new", "b=new"]
+
+
+def test_a_model_of_columns_does_not_read_sparse_rows_nor_the_other_way_round(path: Path, tmp_path: Path) -> None:
+    stream = FileStream(str(path), reading(path))
+    list(stream)
+    other = tmp_path / ("other.csv" if stream.sparse else "other.svm")
+    other.write_text(TEXT["a.csv" if stream.sparse else "a.svm"])
+    kind = "sparse features" if stream.sparse else "columns"
+    with pytest.raises(FileRefused, match=f"is not of {kind}, as the rows were from which the model was taught"):
+        FileStream(str(other), Reading(label="y"), for_another_file(stream.snapshot()))
+
+
+def test_a_stream_can_be_read_again_from_its_first_row(path: Path) -> None:
+    stream = FileStream(str(path), reading(path))
+    assert stream.rereadable
+    batches = list(stream)
+    assert all(map(same, stream.read_again(), batches))
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [("encoder", {"cap": -1}), ("encoder", {"columns": ["a"]}), ("labels", {"counts": [1]}), ("labels", {"asked": 1})],
+)
+def test_a_damaged_snapshot_is_refused(part: str, change: dict[str, Any], tmp_path: Path) -> None:
+    path = write(tmp_path, "a.csv", TEXT["a.csv"])
+    stream = FileStream(str(path), Reading(label="y", scale=True))
+    list(stream)
+    whole = stream.snapshot()
+    damaged = replace(whole.part(part), values={**whole.part(part).values, **change})
+    with pytest.raises(SnapshotRefused):
+        FileStream(str(path), Reading(label="y"), replace(whole, parts={**whole.parts, part: damaged}))
+    with pytest.raises(SnapshotRefused, match="not of a FileStream"):
+        FileStream(str(path), Reading(label="y"), whole.part(part))
