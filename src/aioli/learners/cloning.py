@@ -1,35 +1,35 @@
 """A learner inside another object: a copy of the one that was given, and weights reach it or fail."""
 
 import copy
-from inspect import signature
-from typing import Any
 
+from aioli.errors import CapabilityMissing, ParameterRefused
 from aioli.learners.auto.auto import Auto
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import Learner, require_learner, weighs
 from aioli.numerics.compiling import Vector
 
 __all__ = ["fresh_copy", "learn_rows"]
 
-METHODS = ("learn", "learn_many", "predict", "predict_many")
 
-
-def fresh_copy(template: Learner | None) -> Any:
-    """A learner of the template's parameters that has seen nothing; `Auto()` where none was given."""
+def fresh_copy(template: Learner | None) -> Learner:
+    """Return a learner of the template's parameters that has seen nothing; `Auto()` where none was given."""
     if template is None:
         return Auto()
-    if isinstance(template, type) or not all(hasattr(template, method) for method in METHODS):
-        raise ValueError(f"learner is {template!r}; give a learner, such as AIOLI() or Auto(), or None for Auto()")
-    rounds = getattr(template, "rounds", 0)
-    if rounds:
-        raise ValueError(f"learner has learned from {rounds} rows already; give a fresh one: a copy of it will learn")
-    return copy.deepcopy(template)
+    learner = require_learner(template)
+    if learner.rounds:
+        raise ParameterRefused(
+            f"learner has learned from {learner.rounds} rows already; give a fresh one: a copy of it will learn",
+            parameter="learner",
+            value=template,
+        )
+    return copy.deepcopy(learner)
 
 
-def learn_rows(learner: Any, X: object, sides: object, weights: object = None) -> Vector:
-    """`learn_many`, for learners that take weights and those that do not."""
-    if weights is not None and "weights" not in signature(learner.learn_many).parameters:
-        raise ValueError(
+def learn_rows(learner: Learner, X: object, labels: object, weights: object = None) -> Vector:
+    """Learn from the rows in order, weighted where weights came: a learner that takes none refuses them."""
+    if weights is None:
+        return learner.learn_many(X, labels)
+    if not weighs(learner):
+        raise CapabilityMissing(
             f"weights came, but {type(learner).__name__} takes none; use Auto or AIOLI (nothing was learned)"
         )
-    announced: Vector = learner.learn_many(X, sides) if weights is None else learner.learn_many(X, sides, weights)
-    return announced
+    return learner.learn_many(X, labels, weights)
