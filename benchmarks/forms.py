@@ -82,7 +82,9 @@ def _run_fused(state: State, X: Matrix, y: Vector) -> Run:
     weights, logits = np.ones(len(X)), np.full(len(X), np.nan)
 
     def run() -> None:
-        if kernels.play_rows(state.P, state.w, state.tally, state.rules, state.scratch, X, y, weights, logits) < len(X):
+        if kernels.play_rows(state.P, state.w, state.tally, state.rules, state.workspace, X, y, weights, logits) < len(
+            X
+        ):
             raise RuntimeError("the fused loop stopped early, so that there is nothing to time")
 
     return run
@@ -90,4 +92,6 @@ def _run_fused(state: State, X: Matrix, y: Vector) -> Run:
 
 def _run_factored(state: State, X: Matrix, y: Vector) -> Run:
     weights, logits = np.ones(len(X)), np.full(len(X), np.nan)
-    return lambda: factored.play_rows(state.P, state.w, state.tally, state.rules, state.scratch, X, y, weights, logits)
+    return lambda: factored.play_rows(
+        state.P, state.w, state.tally, state.rules, state.workspace, X, y, weights, logits
+    )

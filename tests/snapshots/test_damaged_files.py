@@ -142,7 +142,7 @@ def craft(
 ) -> None:
     """Write a file whose checksum is right and whose contents are not; `...` leaves an entry out."""
     snapshot = learned().snapshot()
-    tree = files._described(snapshot)
+    tree = files._tree(snapshot)
     own = {"kind": tree["kind"]} | tree["values"]
     kept = {name: value for name, value in (own | changes).items() if value is not ...}
     factored = kept.pop("factored", False)

@@ -119,7 +119,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing. O(d²)."""
+        """Return the probability that the row's label is 1; changes nothing. O(d²)."""
         if type(x) is ndarray:
             try:
                 p = predict_one(self._buffer, x)
@@ -147,7 +147,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """Nats of regret, against every θ of the ball, that the run itself proves not to have been exceeded.
+        """Return nats of regret, against every θ of the ball, that the run itself proves not to have been exceeded.
 
         O(1), and valid at any time. `tight` solves a trust-region problem for a smaller one, O(d³).
         """
@@ -181,7 +181,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(d²)."""
         names_after = self._names_after_growing(columns, names)
         if self._state is not None:
-            self._settle(self._state.grown(columns))
+            self._set_state(self._state.grown(columns))
         self._names = names_after
         return self
 
@@ -203,9 +203,9 @@ class AIOLI(Remembering, RowsLearner[Rows]):
                     parameter="other",
                     value=other,
                 )
-            self._settle(self._state.merged(other._state))
+            self._set_state(self._state.merged(other._state))
         elif other._state is not None:
-            self._settle(other._state.copy())
+            self._set_state(other._state.copy())
         self._names = self._names or other._names
         return self
 
@@ -224,12 +224,12 @@ class AIOLI(Remembering, RowsLearner[Rows]):
             state = State.restore(given.part("state"))
             if state.spec != learner._spec or state.width < learner._spec.intercept:
                 raise SnapshotRefused(f"in a {given.kind}, the state is of another game, {state.spec}")
-            learner._settle(state)
+            learner._set_state(state)
         learner._take_names(given)
         return learner
 
     def _played(self) -> dict[str, Plain]:
-        """The parameters of the game itself, whatever the attributes have been set to since."""
+        """Return the parameters of the game itself, whatever the attributes have been set to since."""
         played: dict[str, Plain] = asdict(self._spec)
         if self.ridge is None:
             played["ridge"] = None
@@ -261,20 +261,20 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         return np.concatenate([logits_of_rows(self._state, chunk) for _, chunk in rows])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes = as_weights(weights, rows, self._spec.widest_row)
+        row_weights = as_weights(weights, rows, self._spec.widest_row)
         announced = as_logits(logits, len(rows))
         state = self._state or State(self._spec, rows.width + self._spec.intercept)
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
-            play(state, chunk, labels[part], stakes[part], announced[part])
-        self._settle(state)
+            play(state, chunk, labels[part], row_weights[part], announced[part])
+        self._set_state(state)
         return sigmoid_many(announced)
 
-    def _settle(self, state: State) -> None:
+    def _set_state(self, state: State) -> None:
         self._state, self._buffer = state, state.buffer
 
 
 def _ridge_of_the_paper(radius: float) -> float:
-    """1/B²."""
+    """Return 1/B²."""
     square = radius * radius
     return 1.0 / square if square > 0.0 else math.inf

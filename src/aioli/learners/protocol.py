@@ -191,47 +191,47 @@ class Saves(Learner, Protocol):
 
 
 def certifies(learner: Learner) -> TypeGuard[Certifies]:
-    """Return whether it proves a bound on its regret."""
+    """Return whether the learner proves a bound on its regret."""
     return Capability.CERTIFIES in learner.capabilities
 
 
 def grows(learner: Learner) -> TypeGuard[Grows]:
-    """Return whether it makes room for new columns."""
+    """Return whether the learner makes room for new columns."""
     return Capability.GROWS in learner.capabilities
 
 
 def learns_late(learner: Learner) -> TypeGuard[LearnsLate]:
-    """Return whether it learns from what it announced earlier."""
+    """Return whether the learner learns from what it announced earlier."""
     return Capability.LEARNS_LATE in learner.capabilities
 
 
 def merges(learner: Learner) -> TypeGuard[Merges]:
-    """Return whether it takes in what another learned."""
+    """Return whether the learner takes in what another learned."""
     return Capability.MERGES in learner.capabilities
 
 
 def mixes(learner: Learner) -> TypeGuard[Mixes]:
-    """Return whether it is a mixture that tells its experts' shares."""
+    """Return whether the learner is a mixture that tells its experts' shares."""
     return Capability.MIXES in learner.capabilities
 
 
 def names_columns(learner: Learner) -> TypeGuard[NamesColumns]:
-    """Return whether it knows its columns by name."""
+    """Return whether the learner knows its columns by name."""
     return Capability.NAMES_COLUMNS in learner.capabilities
 
 
 def saves(learner: Learner) -> TypeGuard[Saves]:
-    """Return whether its state can be taken out and put back."""
+    """Return whether the learner's state can be taken out and put back."""
     return Capability.SAVES in learner.capabilities
 
 
 def takes_sparse_rows(learner: Learner) -> bool:
-    """Return whether sparse rows stay sparse in it."""
+    """Return whether sparse rows stay sparse in the learner."""
     return Capability.SPARSE_ROWS in learner.capabilities
 
 
 def weighs(learner: Learner) -> TypeGuard[Weighs]:
-    """Return whether its rows may have weights."""
+    """Return whether the learner's rows may have weights."""
     return Capability.WEIGHS in learner.capabilities
 
 

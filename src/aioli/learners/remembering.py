@@ -16,7 +16,7 @@ __all__ = ["Remembering", "RemembersParts"]
 
 
 class Remembering(ABC):
-    """Gives `save`, `load`, copies and pickles to a class that has `snapshot` and `restore`."""
+    """Give `save`, `load`, copies and pickles to a class that has `snapshot` and `restore`."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:

@@ -105,11 +105,11 @@ class Wide(Remembering, RowsLearner[SparseRows]):
     # ---- one row
 
     def predict(self, x: object) -> float:
-        """The probability that the row's label is 1; changes nothing. O(K nnz)."""
+        """Return the probability that the row's label is 1; changes nothing. O(K nnz)."""
         return sigmoid(self.predict_logit(x))
 
     def predict_logit(self, x: object) -> float:
-        """The log-odds of `predict`: what to remember, with the row, until a late label comes. O(K nnz)."""
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(K nnz)."""
         entries = self._entries(x)
         if entries is None:
             return float(self._logits(self._rows(x, single=True))[0])
@@ -134,7 +134,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
     # ---- what it knows
 
     def certificate(self, tight: bool = False, radius: float = RADIUS) -> Certificate:
-        r"""Nats of regret, against every fixed linear model of rows of unit length, proven not to have been exceeded.
+        r"""Return nats of regret, against every linear model of rows of unit length, proven not to have been exceeded.
 
         The models are $\theta_0 + \theta^\top x/\|x\|$ with ‖θ‖ ≤ `radius`, the intercept counted in. The loss is
         convex, so $\sum g_t z_t + B\|\sum g_t\bar x_t\|$ bounds the regret of whatever was announced
@@ -167,7 +167,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert holds now."""
         names = [*(expert.name for expert in self._experts), "naive Bayes"]
-        return dict(zip(names, self._state.weights.tolist(), strict=True))
+        return dict(zip(names, self._state.shares.tolist(), strict=True))
 
     @property
     def memory_(self) -> int:
@@ -215,7 +215,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         return rows if self.hashing is None else _hashed(rows, self.hashing)
 
     def _entries(self, x: object) -> SparseChunk | None:
-        """A single row that is in canonical form already; None for any other."""
+        """Return a single row that is in canonical form already; None for any other."""
         if self._state.width is None:
             return None
         if type(x) is np.ndarray and x.ndim == 1 and x.dtype == np.float64:
@@ -244,18 +244,18 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         return np.concatenate([self._state.predict(chunk) for _, chunk in rows])
 
     def _learn(self, rows: SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
-        stakes = as_weights(weights, rows, LONGEST, HEAVIEST)
+        row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
         announced = as_logits(logits, len(rows))
         if self._state.width is None:
             self._state.make_room(rows.width)
         for start, chunk in rows:
             part = slice(start, start + len(chunk.norms))
-            self._state.play(chunk, labels[part], stakes[part], announced[part])
+            self._state.play(chunk, labels[part], row_weights[part], announced[part])
         return sigmoid_many(announced)
 
 
 def is_wide(X: Any) -> bool:
-    """Whether rows are for `Wide` rather than for states of d² numbers; X is an array or a sparse one.
+    """Return whether rows are for `Wide` rather than for states of d² numbers; X is an array or a sparse one.
 
     Told from the width and the first row alone, so that it does not depend on how many rows come at once, nor on
     whether they come sparse. Where most entries are not 0, `Auto`'s dense experts were ahead on the streams tried.
@@ -272,7 +272,7 @@ def is_wide(X: Any) -> bool:
 
 
 def _hashed(rows: SparseRows, bits: int) -> SparseRows:
-    """The rows with their columns in buckets; what meets in one is added."""
+    """Return the rows with their columns in buckets; what meets in one is added."""
     matrix = rows.values
     buckets = _buckets(matrix.indices, bits)
     hashed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
@@ -280,5 +280,5 @@ def _hashed(rows: SparseRows, bits: int) -> SparseRows:
 
 
 def _buckets(columns: Indices, bits: int) -> Indices:
-    """The bucket of each column, one of 2^bits, by multiplicative hashing."""
+    """Return the bucket of each column, one of 2^bits, by multiplicative hashing."""
     return (columns.astype(np.uint64) * GOLDEN >> np.uint64(64 - bits)).astype(np.int64)

@@ -6,7 +6,7 @@ __all__ = ["EXPERTS", "WideExpert"]
 
 
 class WideExpert(NamedTuple):
-    """A state of a diagonal and the mean row on a view of the row, with prior precision λ, that may forget."""
+    """Specify a state of a diagonal and the mean row, on a view of the rows, with prior precision λ and drift ρ."""
 
     view: str
     ridge: float
@@ -14,7 +14,7 @@ class WideExpert(NamedTuple):
 
     @property
     def name(self) -> str:
-        """What `weights_` calls it."""
+        """What `weights_` calls the expert."""
         fades = f", ρ = {self.forgetting:g}" if self.forgetting < 1.0 else ""
         return f"{self.view}, λ = {self.ridge:g}{fades}"
 

@@ -1,4 +1,4 @@
-"""The rules of one AIOLI game: its parameters, checked once, and packed for the kernels."""
+"""The parameters of one AIOLI game: checked once, and packed into an array for the compiled loops."""
 
 import math
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ Curvature = Literal["paper", "tight", "full"]
 
 
 class Rules(NamedTuple):
-    """Give each parameter its place in the array that the kernels read.
+    """Give each parameter its place in the array that the compiled loops read.
 
     A tuple of plain integers, not an enumeration: Numba before 0.68 does not index an array by a member of one.
     """
@@ -36,7 +36,7 @@ Rule = Rules()
 
 @dataclass(frozen=True)
 class GameSpec:
-    """The parameters of the game, in the paper's letters: B, λ, c, the curvature h, and the drift ρ."""
+    """Hold the parameters of a game, in the paper's letters: B, λ, c, the curvature h, and the drift ρ."""
 
     radius: float
     ridge: float

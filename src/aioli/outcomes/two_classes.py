@@ -2,7 +2,7 @@ r"""One round in scalars: what the learner says, how it answers the label, and w
 
 All that a round needs of the state are $v = x^\top P x$ and $m = w^\top x$; all that it does to it is
 $P \leftarrow P - \gamma kk^\top$ and $w \leftarrow w + \alpha k$ with $k = Px$. Every form of the learner (single rows,
-fused loop, blocks, factored, NumPy twin) shares these functions and differs only in how it keeps P.
+fused loop, blocks, factored, NumPy reference) shares these functions and differs only in how it keeps P.
 """
 
 import math
@@ -39,7 +39,7 @@ Tally = Tallies()
 def play_round(
     rules: Vector, m: float, v: float, norm: float, y: float, weight: float, logit: float
 ) -> tuple[float, float, float, float, float, float]:
-    r"""Announce log-odds, answer the label: z, γ, α, the certificate's increment, the loss, and v after the update.
+    r"""Announce log-odds, then answer the label; returns z, γ, α, the certificate's increment, the loss, and $v^+$.
 
     A NaN for `logit` asks for a prediction now: $z + \tfrac{cv}{2}\tanh\tfrac z2 = m$. Otherwise z is what was
     announced when the row came, the label being late. Then, with $\delta = m - z$, $g = \omega(p - y)$, h the
@@ -95,7 +95,7 @@ def play_round(
 
 @compiled("b1(f8,f8)")
 def keeps_its_digits(spread: float, v: float) -> bool:
-    r"""Whether P is still good enough to play on with: $\mathrm{spread} = \sum_i x_i^2 P_{ii}$, v after the round.
+    r"""Return whether P still has digits enough to play on; $\mathrm{spread} = \sum_i x_i^2 P_{ii}$, v after the round.
 
     The terms of $x^\top P x$ are as large as spread, so rounding leaves an error of about ε·spread in v. It moves z by
     about as much when v is small, and by its share of v when v is large.
@@ -105,7 +105,7 @@ def keeps_its_digits(spread: float, v: float) -> bool:
 
 @compiled("void(f8[::1],f8,f8,f8,f8,f8)")
 def count_round(tally: Vector, weight: float, loss: float, inst: float, norm: float, logit: float) -> None:
-    """Enter a round into the tally; `logit` as it came to `play_round`."""
+    """Add a round to the running totals; `logit` as it came to `play_round`."""
     tally[Tally.ROUNDS] += 1.0
     tally[Tally.WEIGHT] += weight
     tally[Tally.LOSS] += loss

@@ -56,7 +56,7 @@ def to_bytes(snapshot: Snapshot) -> bytes:
         if not np.isfinite(array).all():
             raise SnapshotRefused(f"not written, since {path!r} is not finite: its owner is damaged")
     try:
-        tree = _text(_described(snapshot))
+        tree = _text(_tree(snapshot))
     except (TypeError, ValueError) as error:
         raise SnapshotRefused(f"not written, since a value is none that JSON has ({error})") from error
     head = {"format": FORMAT, "version": __version__, "sha256": _digest(tree, arrays)}
@@ -90,7 +90,7 @@ def from_bytes(data: bytes) -> Snapshot:
         if array.dtype.name not in TYPES or not np.isfinite(array).all():
             raise SnapshotRefused(f"its array {path!r} is not of finite numbers; save the model again")
     try:
-        snapshot = _rebuilt(header["snapshot"], arrays, "")
+        snapshot = _snapshot_of(header["snapshot"], arrays, "")
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError) as error:
         raise SnapshotRefused(f"its header is damaged ({error!r}); save the model again") from error
     unknown = arrays.keys() - {path for path, _ in _arrays(snapshot)}
@@ -100,7 +100,7 @@ def from_bytes(data: bytes) -> Snapshot:
 
 
 def _header(data: bytes) -> dict[str, Any]:
-    """The JSON object of the file's one metadata entry. A safetensors file begins with the length of its header."""
+    """Return the JSON object of the one metadata entry. A safetensors file begins with the length of its header."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8:
         raise SnapshotRefused("damaged, cut short, or not a model file; save it again")
@@ -130,15 +130,15 @@ def _arrays(snapshot: Snapshot, prefix: str = "") -> Iterator[tuple[str, Array]]
         yield from _arrays(part, f"{prefix}{name}{SEPARATOR}")
 
 
-def _described(snapshot: Snapshot) -> dict[str, Any]:
-    """The tree without its arrays, which are told by name."""
-    parts = {name: _described(part) for name, part in snapshot.parts.items()}
+def _tree(snapshot: Snapshot) -> dict[str, Any]:
+    """Return the tree as JSON has it, with the names of the arrays in place of these."""
+    parts = {name: _tree(part) for name, part in snapshot.parts.items()}
     arrays = sorted(snapshot.arrays)
     return {"kind": snapshot.kind, "values": dict(snapshot.values), "arrays": arrays, "parts": parts}
 
 
-def _rebuilt(tree: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Snapshot:
-    parts = {name: _rebuilt(part, arrays, f"{prefix}{name}{SEPARATOR}") for name, part in tree["parts"].items()}
+def _snapshot_of(tree: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Snapshot:
+    parts = {name: _snapshot_of(part, arrays, f"{prefix}{name}{SEPARATOR}") for name, part in tree["parts"].items()}
     own = {name: arrays[prefix + name] for name in tree["arrays"]}
     return Snapshot(tree["kind"], dict(tree["values"]), own, parts)
 

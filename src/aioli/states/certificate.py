@@ -23,12 +23,12 @@ __all__ = ["Certificate", "running_certificate", "theorem_bound", "tight_certifi
 
 
 class Certificate(float):
-    """A number of nats that the regret has not exceeded, and what it was measured against.
+    """Say how many nats the regret has not exceeded, and against what.
 
     It is a float, to compare and to compute with; `radius` says against which ball, `rounds` over how many rows, and
     `theorem` what the paper's theorem promised beforehand (infinite where the theorem does not speak: with forgetting,
-    the full curvature, a regulariser below ½, or weighted, late or merged rows). `against` says whose view of the rows
-    the models see, where it is not the rows themselves.
+    the full curvature, a regulariser below ½, or weighted, late or merged rows). `against` names the view of the
+    rows that the models see, where it is not the rows themselves.
     """
 
     radius: float
@@ -37,7 +37,7 @@ class Certificate(float):
     against: str
 
     def __new__(cls, nats: float, radius: float, rounds: int, theorem: float, against: str = "") -> "Certificate":
-        """A certificate of this many nats."""
+        """Make a certificate of this many nats."""
         certificate = super().__new__(cls, nats)
         certificate.radius, certificate.rounds = radius, rounds
         certificate.theorem, certificate.against = theorem, against
@@ -52,12 +52,12 @@ class Certificate(float):
 
 
 def running_certificate(state: State) -> Certificate:
-    r"""$\lambda B^2 + \sum \mathrm{inst}_t$. O(1)."""
+    r"""Return $\lambda B^2 + \sum \mathrm{inst}_t$. O(1)."""
     return _certificate(state, state.spec.ridge * state.spec.radius**2)
 
 
 def tight_certificate(state: State) -> Certificate:
-    r"""$\sum \mathrm{inst}_t + \max_{\|\theta\| \le B} \lambda\|\theta\|^2 - (\theta-w)^\top A(\theta-w)$. O(d³).
+    r"""Return $\sum \mathrm{inst}_t + \max_{\|\theta\| \le B} \lambda\|\theta\|^2 - \|\theta-w\|_A^2$. O(d³).
 
     By its dual: for any μ ≥ 0 the maximum is at most
     $\mu B^2 + \sum_i a_i w_i^2 (\lambda - \mu)/(a_i - \lambda + \mu)$ in the eigenbasis of A, with equality at the
@@ -79,7 +79,7 @@ def tight_certificate(state: State) -> Certificate:
 def theorem_bound(
     rounds: int, width: int, *, radius: float, ridge: float, regulariser: float, tight: bool, widest: float
 ) -> float:
-    r"""$\lambda B^2 + c\,d(1+BR)\log\bigl(1 + \tfrac{nR^2}{8d\lambda\kappa}\bigr)$: the paper's Theorem 1 for c = 1.
+    r"""Return $\lambda B^2 + c\,d(1+BR)\log\bigl(1 + \tfrac{nR^2}{8d\lambda\kappa}\bigr)$: for c = 1, Theorem 1.
 
     κ is 1 + BR for the paper's curvature; the tight one is larger by up to that factor, and κ is 1. The same proof
     gives the factor c for every c ≥ ½: inst ≤ ¼·2c·p(1-p)·v⁺. Below ½ there is no such bound. R is the largest ‖x‖.

@@ -39,7 +39,7 @@ def test_a_block_is_its_rows_one_by_one_in_any_library(
     X, y = wide_stream()
     reference = State(game(), X.shape[1])
     expected = as_rows(X, y)
-    kernels.play_rows(reference.P, reference.w, reference.tally, reference.rules, reference.scratch, *expected)
+    kernels.play_rows(reference.P, reference.w, reference.tally, reference.rules, reference.workspace, *expected)
 
     state = State(game(), X.shape[1])
     P, w = library.asarray(state.P.copy()), library.asarray(state.w.copy())
@@ -57,7 +57,7 @@ def test_late_labels_go_through_blocks() -> None:
     announced = np.random.default_rng(0).normal(size=len(X))
     states = [State(game(), X.shape[1]) for _ in range(2)]
     one, two = states
-    kernels.play_rows(one.P, one.w, one.tally, one.rules, one.scratch, X, y, np.ones(len(X)), announced.copy())
+    kernels.play_rows(one.P, one.w, one.tally, one.rules, one.workspace, X, y, np.ones(len(X)), announced.copy())
     assert play_block(two.P, two.w, two.tally, two.rules, X, y, np.ones(len(X)), announced.copy())
     for ours, theirs in ((two.P, one.P), (two.w, one.w), (two.tally, one.tally)):
         assert_allclose(ours, theirs, atol=1e-11)

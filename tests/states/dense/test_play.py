@@ -32,7 +32,7 @@ Form = Callable[[State, Matrix, Vector, Vector, Vector], object]
 
 
 def fused(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) -> None:
-    played = kernels.play_rows(state.P, state.w, state.tally, state.rules, state.scratch, X, y, weights, logits)
+    played = kernels.play_rows(state.P, state.w, state.tally, state.rules, state.workspace, X, y, weights, logits)
     if played < len(X):
         in_factored_form(state, X[played:], y[played:], weights[played:], logits[played:])
 
@@ -45,7 +45,7 @@ def single_rows(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vec
 
 def in_factored_form(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) -> None:
     state.factor()
-    factored.play_rows(state.P, state.w, state.tally, state.rules, state.scratch, X, y, weights, logits)
+    factored.play_rows(state.P, state.w, state.tally, state.rules, state.workspace, X, y, weights, logits)
 
 
 def in_blocks(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) -> None:

@@ -11,9 +11,9 @@ from aioli.numerics.logistic import sigmoid_many
 from aioli.states.mixture.mixture import Mixture, announce, combine_rows, mixture_cost, unpack_compiled
 
 
-def play(Z: Matrix, y: Vector, prior: Vector, stakes: Vector | None = None) -> tuple[Vector, Mixture]:
+def play(Z: Matrix, y: Vector, prior: Vector, weights: Vector | None = None) -> tuple[Vector, Mixture]:
     mixture, out = Mixture(prior), np.empty(len(Z))
-    combine_rows(mixture.buffer, Z, y, np.ones(len(Z)) if stakes is None else stakes, out)
+    combine_rows(mixture.buffer, Z, y, np.ones(len(Z)) if weights is None else weights, out)
     return out, mixture
 
 
@@ -95,7 +95,7 @@ def test_it_follows_when_another_expert_becomes_the_best() -> None:
     said, mixture = play(Z, y, np.ones(2))
     best = losses(truth, y).sum()
     assert losses(said, y).sum() < best + 40.0  # a switch costs a few ln n; either expert alone loses over 600 more
-    assert mixture.weights[1] > 0.9
+    assert mixture.shares[1] > 0.9
 
 
 def test_stackers_find_what_two_experts_know_together() -> None:
@@ -119,25 +119,25 @@ def test_a_retired_expert_is_heard_no_more() -> None:
     combine_rows(mixture.buffer, Z, y, np.ones(500), one)
     combine_rows(other.buffer, changed, y, np.ones(500), two)
     assert np.array_equal(one, two)
-    assert mixture.weights[1] == 0.0
-    assert_allclose(mixture.weights.sum(), 1.0)
+    assert mixture.shares[1] == 0.0
+    assert_allclose(mixture.shares.sum(), 1.0)
 
 
 @given(st.integers(1, 300), st.integers(2, 8), st.integers(0, 10**6), st.data())
 def test_leaving_is_retiring(n: int, K: int, seed: int, data: st.DataObject) -> None:
     leaving = data.draw(st.lists(st.integers(0, K - 1), min_size=1, max_size=K - 1, unique=True))
     Z, y = some_experts(n + 200, K, seed)
-    stakes = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 40.0], len(Z))
-    _, stayed = play(Z[:n], y[:n], np.random.default_rng(seed).uniform(0.5, 3.0, K), stakes[:n])
+    weights = np.random.default_rng(seed).choice([0.0, 0.5, 1.0, 40.0], len(Z))
+    _, stayed = play(Z[:n], y[:n], np.random.default_rng(seed).uniform(0.5, 3.0, K), weights[:n])
     left = stayed.without(leaving)
     for expert in leaving:
         stayed.retire(expert)
     staying = [i for i in range(K) if i not in leaving]
     expected, said = np.empty(200), np.empty(200)
-    combine_rows(stayed.buffer, Z[n:], y[n:], stakes[n:], expected)
-    combine_rows(left.buffer, np.ascontiguousarray(Z[n:, staying]), y[n:], stakes[n:], said)
+    combine_rows(stayed.buffer, Z[n:], y[n:], weights[n:], expected)
+    combine_rows(left.buffer, np.ascontiguousarray(Z[n:, staying]), y[n:], weights[n:], said)
     assert_allclose(said, expected, rtol=1e-9, atol=1e-9)  # only the order of sums differs
-    assert_allclose(left.weights, stayed.weights[staying], rtol=1e-9, atol=1e-300)
+    assert_allclose(left.shares, stayed.shares[staying], rtol=1e-9, atol=1e-300)
 
 
 @pytest.mark.parametrize("K", [1, 3, 8])

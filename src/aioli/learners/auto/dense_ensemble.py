@@ -37,7 +37,7 @@ Predicting = tuple[*Seen, Vector, Indices, Indices, Vector]  # what `predict_row
 
 
 class DenseEnsemble(Remembering, RowsLearner[Rows]):
-    """What `Auto` plays where rows are dense and not too wide: eight learners of d² numbers each, and their mixture.
+    """Play eight learners of d² numbers each and their mixture: `Auto`, where rows are dense and not too wide.
 
     Attributes
     ----------
@@ -148,7 +148,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
     @property
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert holds now: 0 if it has retired."""
-        shares = zip(self._names_playing, self._mixture.weights.tolist(), strict=True)
+        shares = zip(self._names_playing, self._mixture.shares.tolist(), strict=True)
         return dict.fromkeys([expert.name for expert in EXPERTS[: self.experts]], 0.0) | dict(shares)
 
     # ---- its life
@@ -167,7 +167,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         """Return the budget, who plays, the totals, the mixture, the views, and the state of each who plays."""
         parameters: dict[str, Plain] = {"experts": self.experts}
         values: dict[str, Plain] = {"parameters": parameters, "names": self._names, "playing": self._names_playing}
-        arrays = {"totals": self._totals.copy(), "unheard": self._unheard.copy()}
+        arrays = {"totals": self._totals.copy(), "negligible": self._negligible.copy()}
         parts = {"mixture": self._mixture.snapshot()}
         if self._views is not None:
             parts["views"] = self._views.snapshot()
@@ -188,7 +188,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             raise SnapshotRefused(f"{len(playing)} experts have {mixture.prior.size} shares of the mixture")
         learner._set_experts(playing, mixture)
         learner._totals[...] = given.array("totals", (TOTALS,))
-        learner._unheard[...] = given.array("unheard", (len(playing),))
+        learner._negligible[...] = given.array("negligible", (len(playing),))
         if "views" in given.parts:
             views = Views.restore(given.part("views"))
             states = [State.restore(given.part(f"expert{i}")) for i in range(len(playing))]
@@ -242,28 +242,28 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             first += len(z)
 
     def _review(self) -> None:
-        """Let those experts retire that nobody has listened to, now and at the last review.
+        """Let those experts retire that have no influence, now and at the last review.
 
         An expert that forgets stays, for the day the world changes, and so does the first certified one.
         """
-        unheard = self._mixture.unheard()
+        negligible = self._mixture.negligible()
         staying: list[int] = []
         leaving: list[int] = []
         for i, expert in enumerate(self.playing):
-            retires = unheard[i] and self._unheard[i] and i > 0 and expert.forgetting == 1.0
+            retires = negligible[i] and self._negligible[i] and i > 0 and expert.forgetting == 1.0
             (leaving if retires else staying).append(i)
-        self._unheard[:] = unheard
+        self._negligible[:] = negligible
         if leaving:
             assert self._views is not None
             states = [self.states[i] for i in staying]
             self._set_experts([self.playing[i] for i in staying], self._mixture.without(leaving))
-            self._unheard[:] = unheard[staying]
+            self._negligible[:] = negligible[staying]
             self._lay_out(self._views, states)
 
     def _set_experts(self, playing: Sequence[Expert], mixture: Mixture) -> None:
         self.playing = list(playing)
         self._mixture = mixture
-        self._unheard: Vector = np.zeros(len(playing))  # at the last review
+        self._negligible: Vector = np.zeros(len(playing))  # at the last review
         self._logits_of_row: Vector = np.zeros(len(playing) + SLOTS)
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:

@@ -13,7 +13,7 @@ RADIUS = 8.0  # of the ball, in columns of scale one: log-odds of eight are as g
 
 @dataclass(frozen=True)
 class Expert:
-    """An AIOLI learner on a view of the rows."""
+    """Specify an AIOLI learner on a view of the rows."""
 
     view: str
     ridge: float
@@ -23,19 +23,19 @@ class Expert:
 
     @property
     def name(self) -> str:
-        """What a reader may call it."""
+        """What `weights_` and certificates call the expert."""
         kind = "online Bayes" if self.curvature == "full" else "AIOLI"
         drift = "" if self.forgetting == 1.0 else f", ρ = {self.forgetting:g}"
         return f"{kind} on the {self.view} view, λ = {self.ridge:g}{drift}"
 
     @property
     def kind(self) -> int:
-        """The number of its view."""
+        """The number of the view that it reads, as counted in `VIEWS`."""
         return VIEWS.index(self.view)
 
     @property
     def prior(self) -> float:
-        """Its weight beforehand, to be normalised: most streams do not drift."""
+        """The share of the mixture that it begins with, not yet normalised: most streams do not drift."""
         return 3.0 if self.forgetting == 1.0 else 1.0
 
     @property
@@ -45,7 +45,7 @@ class Expert:
 
     @property
     def spec(self) -> GameSpec:
-        """Its rules: views have their own column of ones, and a mean squared norm of 1."""
+        """The parameters of its game: views have their own column of ones, and a mean squared norm of 1."""
         return GameSpec(RADIUS, self.ridge, self.regulariser, self.curvature, self.forgetting, intercept=False)
 
 

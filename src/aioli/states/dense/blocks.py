@@ -117,7 +117,7 @@ def play_square(
 
 
 def _downdate(P: Array, K: Array) -> None:
-    r"""$P \leftarrow P - K^\top K$ in place, half of it computed and mirrored: P stays bitwise symmetric. O(bd²)."""
+    r"""Set $P \leftarrow P - K^\top K$, half of it computed and mirrored: P stays bitwise symmetric. O(bd²)."""
     if isinstance(P, np.ndarray):
         from scipy import linalg
 
@@ -145,7 +145,7 @@ def mirror(P: Matrix) -> None:
 
 
 def _library(P: Array) -> tuple[Any, Any, Any]:
-    """The array library of P, and the ways from its device to NumPy and back."""
+    """Return the array library of P, and functions that bring arrays from its device to NumPy and back."""
     if isinstance(P, np.ndarray):
         return np, np.asarray, np.asarray
     try:

@@ -1,4 +1,4 @@
-r"""The state as $A^{-1} = SS^\top$ (Potter's square root): the same kernels where P would lose its digits.
+r"""The state as $A^{-1} = SS^\top$ (Potter's square root): the same loops where P would lose its digits.
 
 $f = S^\top x$ gives $v = f^\top f$, which cannot be negative, and
 $S \leftarrow S - a\,kf^\top$ with $k = Sf$, $a = \gamma/(1 + \sqrt{1 - \gamma v})$ gives exactly
@@ -16,7 +16,7 @@ __all__ = ["play_rows", "whiten"]
 
 @compiled("f8(f8[:,::1],f8[::1],f8[::1])", reassociate=True)
 def whiten(S: Matrix, x: Vector, f: Vector) -> float:
-    r"""$f = S^\top x$; returns $v = f^\top f$. O(d²)."""
+    r"""Compute $f = S^\top x$; returns $v = f^\top f$. O(d²)."""
     f[:] = 0.0
     for i in range(x.size):
         xi = x[i]
@@ -34,14 +34,14 @@ def play_rows(
     w: Vector,
     tally: Vector,
     rules: Vector,
-    scratch: Matrix,
+    workspace: Matrix,
     X: Matrix,
     y: Vector,
     weights: Vector,
     logits: Vector,
 ) -> int:
     """Play the rows in order; all of them, always. O(d²) a row."""
-    f = scratch[1]
+    f = workspace[1]
     for t in range(len(X)):
         x = X[t]
         v = whiten(S, x, f)

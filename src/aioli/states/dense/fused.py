@@ -1,6 +1,6 @@
 r"""The state as P and w: the rounds in compiled loops over arrays. One pass over P a row.
 
-A kernel neither allocates nor validates. `X` holds rows as the state sees them (an intercept is a column of ones);
+A loop neither allocates nor validates. `X` holds rows as the state sees them (an intercept is a column of ones);
 `logits` comes with NaN where the learner is to predict now, or the log-odds it announced when it was asked, and
 leaves with what was announced. Each returns how many rows it played: fewer than came means that the next one would
 cost P too many digits, and that the state stands exactly before that row.
@@ -17,7 +17,7 @@ __all__ = ["play_rows"]
 
 @compiled("f8(f8[:,::1],f8[::1],f8[::1])", reassociate=True)
 def multiply(P: Matrix, x: Vector, k: Vector) -> float:
-    r"""$k = Px$; returns $\sum_i x_i^2 P_{ii}$. O(d²)."""
+    r"""Compute $k = Px$; returns $\sum_i x_i^2 P_{ii}$. O(d²)."""
     spread = 0.0
     for i in range(x.size):
         total = 0.0
@@ -30,7 +30,7 @@ def multiply(P: Matrix, x: Vector, k: Vector) -> float:
 
 @compiled("f8(f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
 def downdate_and_multiply(P: Matrix, s: Vector, x: Vector, k: Vector) -> float:
-    r"""$P \leftarrow P - ss^\top$ and $k = Px$ in the same pass over memory. O(d²)."""
+    r"""Set $P \leftarrow P - ss^\top$ and $k = Px$ in the same pass over memory. O(d²)."""
     spread = 0.0
     for i in range(x.size):
         si = s[i]
@@ -46,7 +46,7 @@ def downdate_and_multiply(P: Matrix, s: Vector, x: Vector, k: Vector) -> float:
 
 @compiled("f8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,f8)", reassociate=True)
 def forget_and_multiply(P: Matrix, s: Vector, x: Vector, k: Vector, rho: float, ridge: float) -> float:
-    r"""$P \leftarrow \rho(P - ss^\top) + (1-\rho)/\lambda\, I$ and $k = Px$ in the same pass over memory. O(d²)."""
+    r"""Set $P \leftarrow \rho(P - ss^\top) + (1-\rho)/\lambda\, I$ and $k = Px$ in the same pass. O(d²)."""
     back = (1.0 - rho) / ridge
     spread = 0.0
     for i in range(x.size):
@@ -64,7 +64,7 @@ def forget_and_multiply(P: Matrix, s: Vector, x: Vector, k: Vector, rho: float, 
 
 @compiled("void(f8[:,::1],f8[::1])", reassociate=True)
 def downdate(P: Matrix, s: Vector) -> None:
-    r"""$P \leftarrow P - ss^\top$. O(d²)."""
+    r"""Set $P \leftarrow P - ss^\top$. O(d²)."""
     for i in range(s.size):
         si = s[i]
         for j in range(s.size):
@@ -73,7 +73,7 @@ def downdate(P: Matrix, s: Vector) -> None:
 
 @compiled("void(f8[:,::1],f8,f8)", reassociate=True)
 def forget(P: Matrix, rho: float, ridge: float) -> None:
-    r"""$P \leftarrow \rho P + (1-\rho)/\lambda\, I$: the state drifts back to its prior. O(d²)."""
+    r"""Set $P \leftarrow \rho P + (1-\rho)/\lambda\, I$: the state drifts back to its prior. O(d²)."""
     for i in range(P.shape[0]):
         for j in range(P.shape[0]):
             P[i, j] *= rho
@@ -86,14 +86,14 @@ def play_rows(
     w: Vector,
     tally: Vector,
     rules: Vector,
-    scratch: Matrix,
+    workspace: Matrix,
     X: Matrix,
     y: Vector,
     weights: Vector,
     logits: Vector,
 ) -> int:
     """Play the rows in order, each row's downdate applied in the pass that multiplies by the next. O(d²) a row."""
-    k, s = scratch[1], scratch[2]
+    k, s = workspace[1], workspace[2]
     rho, ridge = rules[Rule.FORGETTING], rules[Rule.RIDGE]
     pending = False
     played = len(X)

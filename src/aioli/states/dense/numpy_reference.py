@@ -1,4 +1,4 @@
-"""The round in NumPy, formula by formula: the readable definition that the compiled kernels are tested against."""
+"""The round in NumPy, formula by formula: the readable definition that the compiled loops are tested against."""
 
 import math
 

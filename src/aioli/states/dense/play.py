@@ -7,8 +7,7 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.root import root_many
 from aioli.numerics.threads import one_blas_thread
-from aioli.states.dense import factored
-from aioli.states.dense import fused as kernels
+from aioli.states.dense import factored, fused
 from aioli.states.dense.blocks import play_block
 from aioli.states.dense.state import State
 
@@ -19,7 +18,7 @@ BLOCK_WIDTH = 256  # columns from which blocks beat the fused loop
 
 
 def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) -> None:
-    """Play all rows of X in order; `logits` as in the kernels: NaN asks, a number is what was announced."""
+    """Play all rows of X in order; `logits` holds NaN where the learner is asked, or what it announced earlier."""
     blocks = state.width >= BLOCK_WIDTH and len(X) >= BLOCK and state.spec.forgetting == 1.0
     with one_blas_thread() if blocks else nullcontext():
         t = 0
@@ -27,18 +26,18 @@ def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) ->
             rows = slice(t, t + BLOCK) if blocks and not state.factored else slice(t, None)
             part = X[rows], y[rows], weights[rows], logits[rows]
             if state.factored:
-                t += factored.play_rows(state.P, state.w, state.tally, state.rules, state.scratch, *part)
+                t += factored.play_rows(state.P, state.w, state.tally, state.rules, state.workspace, *part)
             elif blocks and play_block(state.P, state.w, state.tally, state.rules, *part):
                 t += len(part[0])
             else:
-                played = kernels.play_rows(state.P, state.w, state.tally, state.rules, state.scratch, *part)
+                played = fused.play_rows(state.P, state.w, state.tally, state.rules, state.workspace, *part)
                 t += played
                 if played < len(part[0]):
                     state.factor()
 
 
 def logits_of_rows(state: State, X: Matrix) -> Vector:
-    r"""The log-odds of each row, as if it came next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$. O(d²) a row."""
+    r"""Return the log-odds of each row, as if next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$. O(d²) each."""
     with one_blas_thread() if state.width >= BLOCK_WIDTH else nullcontext():
         K = X @ state.P
         v = np.sum(K * (K if state.factored else X), axis=1)

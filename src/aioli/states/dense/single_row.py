@@ -9,8 +9,7 @@ from aioli.numerics.logistic import sigmoid
 from aioli.numerics.root import root
 from aioli.outcomes.spec import Rule
 from aioli.outcomes.two_classes import Tally
-from aioli.states.dense import factored
-from aioli.states.dense import fused as kernels
+from aioli.states.dense import factored, fused
 from aioli.states.dense.state import State
 
 __all__ = ["LOGIT", "REFUSED", "SPOILED", "play_one", "predict_logit_one", "predict_one"]
@@ -18,11 +17,11 @@ __all__ = ["LOGIT", "REFUSED", "SPOILED", "play_one", "predict_logit_one", "pred
 REFUSED = -1.0  # not a row of this state: wrong width, not finite, or too long; the border says which
 SPOILED = -2.0  # the row would cost P its digits: factor the state, then play it
 
-# The layout of the buffer, and the kernels: Numba wants plain names.
+# The layout of the buffer, and the loops: Numba wants plain names.
 RULES, TALLY, SLOTS = len(Rule), len(Rule) + len(Tally), State.SLOTS
 FACTORED, LABEL, WEIGHT, LOGIT = range(SLOTS - 4, SLOTS)
-play_rows, play_rows_factored = kernels.play_rows, factored.play_rows
-multiply, whiten = kernels.multiply, factored.whiten
+play_rows, play_rows_factored = fused.play_rows, factored.play_rows
+multiply, whiten = fused.multiply, factored.whiten
 
 
 @compiled("f8(f8[::1],f8[::1])", reassociate=True)
@@ -39,13 +38,13 @@ def load_row(x: Vector, row: Vector) -> float:
 
 @compiled("f8(f8[::1],f8[::1])", reassociate=True)
 def predict_logit_one(buffer: Vector, x: Vector) -> float:
-    """The log-odds of class 1, or NaN where the row is refused; touches nothing. O(d²)."""
+    """Return the log-odds of class 1, or NaN where the row is refused; touches nothing. O(d²)."""
     width = x.size + int(buffer[Rule.INTERCEPT])
     if buffer.size != SLOTS + (4 + width) * width:
         return math.nan
     w = buffer[SLOTS : SLOTS + width]
     P = buffer[SLOTS + 4 * width :].reshape(width, width)
-    own = np.empty((2, width))  # not the state's scratch, so that threads may predict side by side
+    own = np.empty((2, width))  # not the state's workspace, so that threads may predict side by side
     row, k = own[0], own[1]
     if not load_row(x, row) <= buffer[Rule.WIDEST_ROW]:
         return math.nan
@@ -64,27 +63,27 @@ def predict_logit_one(buffer: Vector, x: Vector) -> float:
 
 @compiled("f8(f8[::1],f8[::1])")
 def predict_one(buffer: Vector, x: Vector) -> float:
-    """The probability of class 1, or REFUSED; touches nothing. O(d²)."""
+    """Return the probability of class 1, or REFUSED; touches nothing. O(d²)."""
     z = predict_logit_one(buffer, x)
     return REFUSED if math.isnan(z) else sigmoid(z)
 
 
 @compiled("f8(f8[::1],f8[::1],f8)")
 def play_one(buffer: Vector, x: Vector, y: float) -> float:
-    """Play the row, of weight 1 and its label in time: the probability announced, REFUSED or SPOILED. O(d²)."""
+    """Play a row of weight 1; returns the probability announced, REFUSED or SPOILED. O(d²)."""
     width = x.size + int(buffer[Rule.INTERCEPT])
     if buffer.size != SLOTS + (4 + width) * width:
         return REFUSED
     rules, tally = buffer[:RULES], buffer[RULES:TALLY]
     w = buffer[SLOTS : SLOTS + width]
-    scratch = buffer[SLOTS + width : SLOTS + 4 * width].reshape(3, width)
+    workspace = buffer[SLOTS + width : SLOTS + 4 * width].reshape(3, width)
     P = buffer[SLOTS + 4 * width :].reshape(width, width)
-    if not load_row(x, scratch[0]) <= buffer[Rule.WIDEST_ROW]:
+    if not load_row(x, workspace[0]) <= buffer[Rule.WIDEST_ROW]:
         return REFUSED
     buffer[LABEL], buffer[WEIGHT], buffer[LOGIT] = y, 1.0, math.nan
-    row, labels, weights, logits = scratch[0:1], buffer[LABEL:WEIGHT], buffer[WEIGHT:LOGIT], buffer[LOGIT:SLOTS]
+    row, labels, weights, logits = workspace[0:1], buffer[LABEL:WEIGHT], buffer[WEIGHT:LOGIT], buffer[LOGIT:SLOTS]
     if buffer[FACTORED] > 0.5:
-        play_rows_factored(P, w, tally, rules, scratch, row, labels, weights, logits)
-    elif play_rows(P, w, tally, rules, scratch, row, labels, weights, logits) == 0:
+        play_rows_factored(P, w, tally, rules, workspace, row, labels, weights, logits)
+    elif play_rows(P, w, tally, rules, workspace, row, labels, weights, logits) == 0:
         return SPOILED
     return sigmoid(logits[0])

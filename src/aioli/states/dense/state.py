@@ -1,4 +1,4 @@
-"""The state: explicit and complete. Two equal states have equal futures; it is what is saved, merged and compared."""
+"""The dense state, explicit and complete: two equal states have equal futures."""
 
 from typing import Self
 
@@ -13,7 +13,7 @@ __all__ = ["State"]
 
 
 class State:
-    r"""$P = A^{-1}$ and $w = A^{-1}b$ for $A = \lambda I + \sum \tfrac12 h_s x_s x_s^\top$, and the tally of the game.
+    r"""Hold $P = A^{-1}$ and $w = A^{-1}b$ for $A = \lambda I + \sum \tfrac12 h_s x_s x_s^\top$, and running totals.
 
     Where P would lose its digits, the state turns to its factored form once and for all: `P` then holds S with
     $A^{-1} = SS^\top$, which keeps twice as many.
@@ -32,33 +32,33 @@ class State:
         self.tally: Vector = self.buffer[rules:tally]
         rest = self.buffer[self.SLOTS :].reshape(4 + width, width)
         self.w: Vector = rest[0]
-        self.scratch: Matrix = rest[1:4]  # the row, k and s: what a round needs beside the state
+        self.workspace: Matrix = rest[1:4]  # the row, k and s: what a round needs beside the state
         self.P: Matrix = rest[4:]
         np.fill_diagonal(self.P, 1.0 / spec.ridge)
 
     @classmethod
     def size(cls, width: int) -> int:
-        """How many numbers a buffer holds."""
+        """Return how many numbers the buffer of a state of this width holds."""
         return cls.SLOTS + (4 + width) * width
 
     @property
     def rules(self) -> Vector:
-        """The game's parameters, as the kernels read them."""
+        """The parameters, as the compiled loops read them."""
         return self.buffer[: len(Rule)]
 
     @property
     def factored(self) -> bool:
-        """Whether `P` holds S."""
+        """Whether `P` holds S, with $A^{-1} = SS^\\top$."""
         return bool(self.buffer[self.SLOTS - 4])
 
     def holding(self, P: Matrix, w: Vector, tally: Vector, *, factored: bool) -> Self:
-        """The same state with these contents."""
+        """Overwrite the contents with these, and return the state itself."""
         self.P[...], self.w[...], self.tally[...] = P, w, tally
         self.buffer[self.SLOTS - 4] = factored
         return self
 
     def copy(self) -> Self:
-        """An equal state that shares nothing with this one."""
+        """Return an equal state that shares nothing with this one."""
         return type(self)(self.spec, self.width).holding(self.P, self.w, self.tally, factored=self.factored)
 
     def factor(self) -> None:
@@ -67,24 +67,24 @@ class State:
             self.holding(np.asarray(np.linalg.cholesky(self.P), np.float64), self.w, self.tally, factored=True)
 
     def covariance(self) -> Matrix:
-        r"""$A^{-1}$, whichever form the state is in. O(d³) if factored."""
+        r"""Return $A^{-1}$, whichever form the state is in. O(d³) if factored."""
         return self.P @ self.P.T if self.factored else self.P
 
     def precision(self) -> Matrix:
-        r"""$A = \lambda I + \sum \tfrac12 h x x^\top$, recovered from its inverse. O(d³)."""
+        r"""Return $A = \lambda I + \sum \tfrac12 h x x^\top$, recovered from its inverse. O(d³)."""
         S = self.P if self.factored else np.linalg.cholesky(self.P)
         inverse = np.linalg.solve(S, np.eye(self.width))
         return inverse.T @ inverse
 
     def grown(self, columns: int) -> Self:
-        """The state had these further columns been there, and 0, from the first row. O(d²), as a round."""
+        """Return the state had so many further columns been there, and 0, from the first row. O(d²), as a round."""
         larger = type(self)(self.spec, self.width + columns)
         P = larger.P.copy() if not self.factored else np.sqrt(larger.P)
         P[: self.width, : self.width] = self.P
         return larger.holding(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
 
     def merged(self, other: Self) -> Self:
-        r"""The state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
+        r"""Return the state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
 
         The certificate merges too. Each game's sum of surrogates is
         $F_i(\theta) = \min F_i + (\theta - w_i)^\top A_i (\theta - w_i)$; the merged one is

@@ -1,7 +1,7 @@
 r"""Many learners' log-odds become one: a mixture that tracks the best, and two stackers that may beat it.
 
 The log loss is 1-mixable: $p = \sum_i w_i p_i$ with $w_i \leftarrow w_i\,p_i(y)$ loses at most $\ln(1/w_i^0)$ nats more
-than expert i, for ever, on any data. A share $1/(t + 10)$ of the weight goes back to the prior each round, which costs
+than expert i, for ever, on any data. A part $1/(t + 10)$ of every share goes back to the prior each round, which costs
 $\ln n$ and lets the mixture follow when another expert becomes the best.
 
 A stacker is online Bayes for the log-odds $z_\mathrm{mix} + u^\top f$, where f holds a 1, the mixture's log-odds, each
@@ -11,7 +11,7 @@ probabilities is bent, that labels come in runs. One stacker
 remembers everything, one forgets. A second mixture chooses among the three, so that all of this costs at most
 $\ln(1/0.4)$ nats, and $0.1\ln n$ for its share, over the first mixture.
 
-An expert to which nobody listens any more may retire. Its weight is shared out among the others: every other $w_i$
+An expert that has no influence any more may retire. Its share is divided among the others: every other $w_i$
 grows, so each bound above stays true for those who stay; for the one who left it holds up to the round it left. Its
 feature is 0 from then on, and its row of Q and entry of u touch those of no other: it may leave altogether.
 """
@@ -31,7 +31,7 @@ __all__ = ["Mixture", "announce", "answer", "combine_rows", "mixture_cost", "unp
 
 STACKERS = 2
 FORGETTING = 0.999  # of the second stacker
-SHARE, UPPER_SHARE, SHARE_START = 1.0, 0.1, 10.0
+RETURN, UPPER_RETURN, RETURN_START = 1.0, 0.1, 10.0  # of the shares to the prior, each round
 BOLD, DEVIANT = 12.0, 8.0  # log-odds beyond which a feature of the stackers says no more
 CERTAIN = 35.0  # log-odds that a stacker may announce: a loss of at most 35 nats
 RUN = 0.9  # memory of the running mean of labels
@@ -43,7 +43,7 @@ TIME, LAST_LABEL, MEAN_LABEL = range(MEMORIES)  # the rounds, the last label and
 LINES = 12  # of the mixture_buffer, before those of the stackers
 
 Parts = tuple[
-    *tuple[Vector, Vector, Vector, Vector],  # of the experts: prior, weights, and probabilities announced for, against
+    *tuple[Vector, Vector, Vector, Vector],  # of the experts: prior, shares, and probabilities announced for, against
     *tuple[Vector, Vector, Vector, Vector],  # of the upper mixture: the same
     *tuple[Vector, Vector, Vector, Vector],  # what the upper mixture hears; the memory; the diagonal of a fresh Q; f
     *tuple[Vector, Vector, Vector, Matrix],  # of the stacker that keeps all: u, k = Qf, the step s due to Q, Q
@@ -52,7 +52,7 @@ Parts = tuple[
 
 
 def unpack(mixture_buffer: Vector, K: int) -> Parts:
-    """The arrays that lie on the mixture_buffer, which holds lines as long as f."""
+    """Return the arrays that lie in the buffer of a mixture of K experts, in lines as long as f."""
     F = K + 5
     lines = mixture_buffer.reshape(mixture_buffer.size // F, F)
     a, b = LINES, LINES + 3 + F
@@ -86,18 +86,18 @@ unpack_compiled = compiled(f"{PARTS}(f8[::1],i8)")(unpack)
 
 
 class Mixture:
-    """The weights of the experts, the stackers, and the weights of these: all that the mixture remembers."""
+    """Hold the shares of the experts, the stackers, and the shares of these: all that the mixture remembers."""
 
     def __init__(self, prior: Vector) -> None:
         K = prior.size
         F = K + 5
         self.buffer: Vector = np.zeros((LINES + STACKERS * (3 + F)) * F)
         parts = unpack(self.buffer, K)
-        self.prior, self.weights, upper_prior, self.upper = parts[0], parts[1], parts[4], parts[5]
+        self.prior, self.shares, upper_prior, self.upper = parts[0], parts[1], parts[4], parts[5]
         self.memory, fresh = parts[9], parts[10]
         self.stackers = parts[12:16], parts[16:20]
         self.prior[:] = prior / prior.sum()
-        self.weights[:] = self.prior
+        self.shares[:] = self.prior
         upper_prior[:] = [0.4, 0.3, 0.3]  # the mixture, and each stacker
         self.upper[:] = upper_prior
         fresh[:] = 1.0
@@ -105,25 +105,25 @@ class Mixture:
         for _, _, _, Q in self.stackers:
             np.fill_diagonal(Q, fresh)
 
-    def unheard(self) -> Vector:
-        """Which experts neither the mixture nor a stacker listens to: below 1 % of the weight, and 0.05 of log-odds."""
-        said = np.zeros(self.weights.size)
+    def negligible(self) -> Vector:
+        """Return which experts have no influence: below 1 % of the shares, and 0.05 of log-odds in the stackers."""
+        said = np.zeros(self.shares.size)
         for (u, *_), weight in zip(self.stackers, self.upper[1:], strict=True):
             if weight > 0.01:
                 said = np.maximum(said, np.abs(u[2 : 2 + said.size]))
-        return np.asarray((self.weights < 0.01) & (said < 0.05) & (self.prior > 0.0))
+        return np.asarray((self.shares < 0.01) & (said < 0.05) & (self.prior > 0.0))
 
     def retire(self, expert: int) -> None:
-        """Listen to an expert no more: its weight goes to the others, which can only lower their bounds."""
-        self.prior[expert] = self.weights[expert] = 0.0
+        """Take an expert out: its share goes to the others, which can only lower their bounds."""
+        self.prior[expert] = self.shares[expert] = 0.0
         self.prior /= self.prior.sum()
-        self.weights /= self.weights.sum()
+        self.shares /= self.shares.sum()
 
     def without(self, experts: Sequence[int]) -> "Mixture":
-        """The mixture that these have left: it says what it would say had they retired and stayed."""
-        staying = np.delete(np.arange(self.weights.size), experts)
+        """Return the mixture without these experts: it says what it would say had they retired and stayed."""
+        staying = np.delete(np.arange(self.shares.size), experts)
         smaller = Mixture(self.prior[staying])
-        smaller.weights[:] = self.weights[staying] / self.weights[staying].sum()
+        smaller.shares[:] = self.shares[staying] / self.shares[staying].sum()
         smaller.upper[:] = self.upper
         smaller.memory[:MEMORIES] = self.memory[:MEMORIES]
         features = np.r_[0, 1, 2 + staying, np.arange(-3, 0)]
@@ -138,7 +138,7 @@ class Mixture:
 
     def snapshot(self) -> Snapshot:
         """Return the shares of experts and stackers, the memory of labels, and each stacker's u, s and Q."""
-        arrays = {"prior": self.prior, "shares": self.weights, "upper": self.upper, "memory": self.memory[:MEMORIES]}
+        arrays = {"prior": self.prior, "shares": self.shares, "upper": self.upper, "memory": self.memory[:MEMORIES]}
         for i, (u, _, s, Q) in enumerate(self.stackers):
             arrays |= {f"u{i}": u, f"s{i}": s, f"Q{i}": Q}
         return Snapshot("Mixture", arrays={name: array.copy() for name, array in arrays.items()})
@@ -152,7 +152,7 @@ class Mixture:
             raise SnapshotRefused(f"in a Mixture, the prior shares are {prior.tolist()}")
         mixture = cls(prior)
         mixture.prior[:] = prior
-        mixture.weights[:] = given.array("shares", prior.shape)
+        mixture.shares[:] = given.array("shares", prior.shape)
         mixture.upper[:] = given.array("upper", (UPPER,))
         mixture.memory[:MEMORIES] = given.array("memory", (MEMORIES,))
         for i, (u, _, s, Q) in enumerate(mixture.stackers):
@@ -164,9 +164,9 @@ class Mixture:
 
 
 def mixture_cost(rounds: int, prior: float) -> float:
-    r"""The most that the whole can lose over an expert of this prior weight: $\ln\frac1w$, and what shares cost. O(1).
+    r"""Return the most that the mixture can lose over an expert of prior share w: $\ln\frac1w$, and for sharing. O(1).
 
-    A weight that keeps $1 - s_t$ of itself each round keeps $\prod(1 - s_t)$: with $s_t = 1/(t+10)$ that is $9/(n+9)$;
+    A share that keeps $1 - s_t$ of itself each round keeps $\prod(1 - s_t)$: with $s_t = 1/(t+10)$ that is $9/(n+9)$;
     with a tenth of it, more than $(9/(n+9))^{0.11}$.
     """
     shares = math.log((rounds + 9.0) / 9.0)
@@ -174,8 +174,8 @@ def mixture_cost(rounds: int, prior: float) -> float:
 
 
 @compiled("f8(f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
-def mixed_logit(weights: Vector, z: Vector, yes: Vector, no: Vector) -> float:
-    r"""The log-odds of $\sum_i w_i\,\sigma(z_i)$, to full precision; keeps each $\sigma(\pm z_i)$. O(K)."""
+def mixed_logit(shares: Vector, z: Vector, yes: Vector, no: Vector) -> float:
+    r"""Return the log-odds of $\sum_i w_i\,\sigma(z_i)$, to full precision; keeps each $\sigma(\pm z_i)$. O(K)."""
     for i in range(z.size):
         no[i] = math.exp(-abs(z[i]))
     p, q = 0.0, 0.0
@@ -184,31 +184,31 @@ def mixed_logit(weights: Vector, z: Vector, yes: Vector, no: Vector) -> float:
         unlikely = no[i] * likely
         yes[i] = likely if z[i] >= 0.0 else unlikely
         no[i] = unlikely if z[i] >= 0.0 else likely
-        p += weights[i] * yes[i]
-        q += weights[i] * no[i]
+        p += shares[i] * yes[i]
+        q += shares[i] * no[i]
     return math.log(max(p, LEAST) / max(q, LEAST))
 
 
 @compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,f8[::1])", reassociate=True, inline=True)
 def describe(
-    prior: Vector, weights: Vector, yes: Vector, no: Vector, memory: Vector, z: Vector, mixed: float, f: Vector
+    prior: Vector, shares: Vector, yes: Vector, no: Vector, memory: Vector, z: Vector, mixed: float, f: Vector
 ) -> None:
-    """What the stackers see of the row: f. O(K)."""
+    """Write f, the features that the stackers see of the row. O(K)."""
     belief = 0.0
     for i in range(z.size):
         f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
-        belief += weights[i] * (yes[i] - no[i])
+        belief += shares[i] * (yes[i] - no[i])
     F = f.size
     f[0] = 1.0
     f[1] = min(max(mixed, -BOLD), BOLD)
-    f[F - 3] = belief  # tanh(mixed/2), since the weights sum to one
+    f[F - 3] = belief  # tanh(mixed/2), since the shares sum to one
     f[F - 2] = memory[LAST_LABEL]
     f[F - 1] = memory[MEAN_LABEL]
 
 
 @compiled("f8(f8[::1],f8[::1],f8)", reassociate=True, inline=True)
 def stacked(u: Vector, f: Vector, mixed: float) -> float:
-    r"""A stacker's log-odds, $z_\mathrm{mix} + u^\top f$. O(K)."""
+    r"""Return a stacker's log-odds, $z_\mathrm{mix} + u^\top f$. O(K)."""
     total = mixed
     for i in range(f.size):
         total += u[i] * f[i]
@@ -216,26 +216,28 @@ def stacked(u: Vector, f: Vector, mixed: float) -> float:
 
 
 @compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,f8)", reassociate=True, inline=True)
-def reweigh(weights: Vector, prior: Vector, yes: Vector, no: Vector, y: float, rate: float, share: float) -> None:
-    r"""$w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and a share of it given back to the prior. O(K)."""
+def update_shares(
+    shares: Vector, prior: Vector, yes: Vector, no: Vector, y: float, rate: float, returned: float
+) -> None:
+    r"""Set $w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and give a part of it back to the prior. O(K)."""
     if rate != 1.0:
         for i in range(prior.size):
             yes[i], no[i] = yes[i] ** rate, no[i] ** rate
     total = 0.0
     for i in range(prior.size):
-        weights[i] *= yes[i] if y > 0.5 else no[i]
-        total += weights[i]
+        shares[i] *= yes[i] if y > 0.5 else no[i]
+        total += shares[i]
     if not total > 0.0:  # every expert was certain, and wrong: begin again
         for i in range(prior.size):
-            weights[i] = prior[i]
+            shares[i] = prior[i]
         total = 1.0
     for i in range(prior.size):
-        weights[i] = (1.0 - share) * (weights[i] / total) + share * prior[i]
+        shares[i] = (1.0 - returned) * (shares[i] / total) + returned * prior[i]
 
 
 @compiled("void(f8[:,::1],f8[::1],f8[::1],f8,f8[::1],f8[::1])", reassociate=True, inline=True)
 def step_and_multiply(Q: Matrix, s: Vector, fresh: Vector, rho: float, f: Vector, k: Vector) -> None:
-    r"""$Q \leftarrow \rho(Q - ss^\top) + (1-\rho)\,\mathrm{diag}(\mathrm{fresh})$ and $k = Qf$ in one pass. O(K²)."""
+    r"""Set $Q \leftarrow \rho(Q - ss^\top) + (1-\rho)\,\mathrm{diag}(\mathrm{fresh})$ and $k = Qf$ at once. O(K²)."""
     for i in range(f.size):
         si = s[i]
         total = 0.0
@@ -249,14 +251,14 @@ def step_and_multiply(Q: Matrix, s: Vector, fresh: Vector, rho: float, f: Vector
 
 
 @compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,f8,f8)", reassociate=True, inline=True)
-def correct(u: Vector, k: Vector, s: Vector, f: Vector, p: float, q: float, y: float, stake: float) -> None:
-    """A stacker that announced p = 1 - q moves u, and leaves in s the step that Q has still to take. O(K)."""
+def correct(u: Vector, k: Vector, s: Vector, f: Vector, p: float, q: float, y: float, capped: float) -> None:
+    """Move u of a stacker that announced p = 1 - q; leaves in s the step that Q has still to take. O(K)."""
     v = 0.0
     for i in range(f.size):
         v += f[i] * k[i]
-    h = stake * p * q
+    h = capped * p * q
     D = 1.0 + 0.5 * h * max(v, 0.0)
-    alpha = 0.5 * stake * (y - p) / D
+    alpha = 0.5 * capped * (y - p) / D
     root_gamma = math.sqrt(0.5 * h / D)
     for i in range(f.size):
         u[i] += alpha * k[i]
@@ -265,10 +267,10 @@ def correct(u: Vector, k: Vector, s: Vector, f: Vector, p: float, q: float, y: f
 
 @compiled(f"f8({PARTS},f8[::1])", reassociate=True)
 def announce(parts: Parts, z: Vector) -> float:
-    """The log-odds of the whole, given those of the experts; touches nothing that lasts. O(K)."""
-    prior, weights, yes, no, _, upper, upper_yes, upper_no, said, memory, _, f, u, _, _, _, u2, _, _, _ = parts
-    mixed = mixed_logit(weights, z, yes, no)
-    describe(prior, weights, yes, no, memory, z, mixed, f)
+    """Return the mixture's log-odds, given those of the experts; touches nothing that lasts. O(K)."""
+    prior, shares, yes, no, _, upper, upper_yes, upper_no, said, memory, _, f, u, _, _, _, u2, _, _, _ = parts
+    mixed = mixed_logit(shares, z, yes, no)
+    describe(prior, shares, yes, no, memory, z, mixed, f)
     said[0], said[1], said[2] = mixed, stacked(u, f, mixed), stacked(u2, f, mixed)
     return mixed_logit(upper, said, upper_yes, upper_no)
 
@@ -276,44 +278,44 @@ def announce(parts: Parts, z: Vector) -> float:
 @compiled(f"void({PARTS},f8,f8)", reassociate=True)
 def answer(parts: Parts, y: float, weight: float) -> None:
     """Learn from the label of the row that `announce` was just asked about. O(K²)."""
-    prior, weights, yes, no, upper_prior, upper, upper_yes, upper_no = parts[:8]
+    prior, shares, yes, no, upper_prior, upper, upper_yes, upper_no = parts[:8]
     _, memory, fresh, f, u, k, s, Q, u2, k2, s2, Q2 = parts[8:]
-    stake = min(weight, HEAVY)  # a stacker may be led, not thrown
+    capped = min(weight, HEAVY)  # a stacker may be led, not thrown
     step_and_multiply(Q, s, fresh, 1.0, f, k)
     step_and_multiply(Q2, s2, fresh, FORGETTING, f, k2)
-    correct(u, k, s, f, upper_yes[1], upper_no[1], y, stake)
-    correct(u2, k2, s2, f, upper_yes[2], upper_no[2], y, stake)
+    correct(u, k, s, f, upper_yes[1], upper_no[1], y, capped)
+    correct(u2, k2, s2, f, upper_yes[2], upper_no[2], y, capped)
     rate = min(weight, 1.0)  # p^ω is mixable for ω ≤ 1 only
-    share = 1.0 / (memory[TIME] + SHARE_START)
-    reweigh(weights, prior, yes, no, y, rate, SHARE * share)
-    reweigh(upper, upper_prior, upper_yes, upper_no, y, rate, UPPER_SHARE * share)
+    returned = 1.0 / (memory[TIME] + RETURN_START)
+    update_shares(shares, prior, yes, no, y, rate, RETURN * returned)
+    update_shares(upper, upper_prior, upper_yes, upper_no, y, rate, UPPER_RETURN * returned)
     memory[TIME] += 1.0
     memory[LAST_LABEL] += rate * (2.0 * y - 1.0 - memory[LAST_LABEL])
     memory[MEAN_LABEL] += rate * (1.0 - RUN) * (2.0 * y - 1.0 - memory[MEAN_LABEL])
 
 
 @compiled("void(f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
-def combine_rows(mixture_buffer: Vector, Z: Matrix, y: Vector, stakes: Vector, out: Vector) -> None:
-    """`announce` and `answer`, row after row, given the log-odds that each expert announced. O(K²) a row."""
-    # their lines again: a tuple opened for each row has its twenty references counted for each row, at 50 ns
+def combine_rows(mixture_buffer: Vector, Z: Matrix, y: Vector, weights: Vector, out: Vector) -> None:
+    """Announce and answer row after row, given the log-odds that each expert announced. O(K²) a row."""
+    # the lines of both again: a tuple opened for each row has its twenty references counted for each row, at 50 ns
     parts = unpack_compiled(mixture_buffer, Z.shape[1])
-    prior, weights, yes, no, upper_prior, upper, upper_yes, upper_no = parts[:8]
+    prior, shares, yes, no, upper_prior, upper, upper_yes, upper_no = parts[:8]
     said, memory, fresh, f, u, k, s, Q, u2, k2, s2, Q2 = parts[8:]
     for t in range(len(Z)):
         z = Z[t]
-        mixed = mixed_logit(weights, z, yes, no)
-        describe(prior, weights, yes, no, memory, z, mixed, f)
+        mixed = mixed_logit(shares, z, yes, no)
+        describe(prior, shares, yes, no, memory, z, mixed, f)
         said[0], said[1], said[2] = mixed, stacked(u, f, mixed), stacked(u2, f, mixed)
         out[t] = mixed_logit(upper, said, upper_yes, upper_no)
-        stake = min(stakes[t], HEAVY)  # a stacker may be led, not thrown
+        capped = min(weights[t], HEAVY)  # a stacker may be led, not thrown
         step_and_multiply(Q, s, fresh, 1.0, f, k)
         step_and_multiply(Q2, s2, fresh, FORGETTING, f, k2)
-        correct(u, k, s, f, upper_yes[1], upper_no[1], y[t], stake)
-        correct(u2, k2, s2, f, upper_yes[2], upper_no[2], y[t], stake)
-        rate = min(stakes[t], 1.0)  # p^ω is mixable for ω ≤ 1 only
-        share = 1.0 / (memory[TIME] + SHARE_START)
-        reweigh(weights, prior, yes, no, y[t], rate, SHARE * share)
-        reweigh(upper, upper_prior, upper_yes, upper_no, y[t], rate, UPPER_SHARE * share)
+        correct(u, k, s, f, upper_yes[1], upper_no[1], y[t], capped)
+        correct(u2, k2, s2, f, upper_yes[2], upper_no[2], y[t], capped)
+        rate = min(weights[t], 1.0)  # p^ω is mixable for ω ≤ 1 only
+        returned = 1.0 / (memory[TIME] + RETURN_START)
+        update_shares(shares, prior, yes, no, y[t], rate, RETURN * returned)
+        update_shares(upper, upper_prior, upper_yes, upper_no, y[t], rate, UPPER_RETURN * returned)
         memory[TIME] += 1.0
         memory[LAST_LABEL] += rate * (2.0 * y[t] - 1.0 - memory[LAST_LABEL])
         memory[MEAN_LABEL] += rate * (1.0 - RUN) * (2.0 * y[t] - 1.0 - memory[MEAN_LABEL])

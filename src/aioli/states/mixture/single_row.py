@@ -22,13 +22,13 @@ LONGEST = 1e150  # a row whose square is still finite
 TOTALS = 4
 ROUNDS, WEIGHT, LOSS, LATE = range(TOTALS)  # what is counted of the whole: late labels last
 SLOTS = 4
-LABEL, STAKE, SAID, PROBABILITY = range(SLOTS)  # behind the log-odds of the experts
+LABEL, ROW_WEIGHT, SAID, PROBABILITY = range(SLOTS)  # behind the log-odds of the experts
 SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
 
 
 @compiled("i8(i8,i8)")
 def view_width(kind: int, d: int) -> int:
-    """The width of a view of d columns, as `Views.widths` has it."""
+    """Return the width of a view of d columns, as `Views.widths` has it."""
     if kind == SQUARE:
         return 2 * min(d, SQUARE_WIDTH) + 1
     return WAVES + 1 if kind == WAVE else d + 1
@@ -36,7 +36,7 @@ def view_width(kind: int, d: int) -> int:
 
 @compiled("b1(f8[:,::1],f8[::1])", reassociate=True)
 def is_row(columns: Matrix, x: Vector) -> bool:
-    """Whether x is finite and has the right width."""
+    """Return whether x is finite and has the right width."""
     if x.size != columns.shape[1]:
         return False
     norm2 = 0.0
@@ -47,7 +47,7 @@ def is_row(columns: Matrix, x: Vector) -> bool:
 
 @compiled("i8(i8[::1],i8,i8)")
 def read_width(kinds: Indices, kind: int, d: int) -> int:
-    """How much of a view is to be made: all of it, or nothing where no expert reads it."""
+    """Return the width of a view that an expert reads, 0 of any other: that is not made."""
     for i in range(kinds.size):
         if kinds[i] == kind:
             return view_width(kind, d)
@@ -77,7 +77,7 @@ def predict_row(
     mixture_buffer: Vector,
     x: Vector,
 ) -> float:
-    """The log-odds of the whole, as if the row came next, or NaN where it is no row; touches nothing. O(K d²)."""
+    """Return the mixture's log-odds, as if the row came next, or NaN where x is no row; touches nothing. O(K d²)."""
     if not is_row(columns, x):
         return math.nan
     d = x.size
@@ -123,8 +123,9 @@ def learn_row(
             return i
         z[i] = buffer[LOGIT] if p >= 0.0 else 0.0  # a view too long for the expert: it has nothing to say
     slots = z[K:]
-    slots[LABEL], slots[STAKE] = y, 1.0
-    combine_rows(mixture_buffer, z[:K].reshape(1, K), slots[LABEL:STAKE], slots[STAKE:SAID], slots[SAID:PROBABILITY])
+    slots[LABEL], slots[ROW_WEIGHT] = y, 1.0
+    label, weight, announced = slots[LABEL:ROW_WEIGHT], slots[ROW_WEIGHT:SAID], slots[SAID:PROBABILITY]
+    combine_rows(mixture_buffer, z[:K].reshape(1, K), label, weight, announced)
     said = slots[SAID]
     slots[PROBABILITY] = sigmoid(said)
     tally[ROUNDS] += 1.0

@@ -33,7 +33,7 @@ SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
 
 class Views:
-    """The running statistics of the columns, and the views that they give of a row."""
+    """Hold the running statistics of the columns, and make from them the views of a row."""
 
     def __init__(self, width: int) -> None:
         self.width = width
@@ -49,7 +49,10 @@ class Views:
         return self.width + 1, self.width + 1, 2 * min(self.width, SQUARE_WIDTH) + 1, WAVES + 1
 
     def of_rows(self, X: Matrix, read: Collection[int] = range(len(VIEWS))) -> list[Matrix]:
-        """Views of rows that come next, and are now counted in; empty if not `read`, but for the first. O(d) a row."""
+        """Return the views of rows that come next, and count them in; a view not `read` is empty. O(d) a row.
+
+        The first is made always: the others are made from it.
+        """
         views = [
             np.empty((len(X), width if kind in read or kind == 0 else 0)) for kind, width in enumerate(self.widths)
         ]
@@ -57,7 +60,7 @@ class Views:
         return views
 
     def grown(self, columns: int) -> "Views":
-        """The views had these further columns been there, and 0, from the first row."""
+        """Return the views had so many further columns been there, and 0, from the first row."""
         larger = Views(self.width + columns)
         larger.columns[:, : self.width] = self.columns
         larger.totals[...] = self.totals
@@ -82,13 +85,13 @@ class Views:
 
 
 def _directions(width: int) -> Matrix:
-    """A random direction of every column for each wave, drawn column by column: a new column disturbs no other."""
+    """Draw a direction of every column for each wave, column by column: a new column disturbs no other."""
     return np.array([np.random.default_rng([1, column]).normal(size=WAVES) for column in range(width)])
 
 
 @compiled("f8(f8[:,::1],f8,f8[::1],f8[::1])", reassociate=True, inline=True)
 def standardise(columns: Matrix, n: float, x: Vector, standard: Vector) -> float:
-    """The n-th row in standard deviations from the mean, behind a place for the 1; its squared norm. O(d)."""
+    """Write the n-th row in standard deviations from the mean, behind a place for the 1; returns its ‖·‖². O(d)."""
     norm2 = 0.0
     for j in range(x.size):
         u = x[j] - columns[ANCHOR, j]
@@ -106,7 +109,7 @@ def standardise(columns: Matrix, n: float, x: Vector, standard: Vector) -> float
 
 @compiled("f8(f8[:,::1],f8[::1],f8[::1])", reassociate=True, inline=True)
 def relate_to_peak(columns: Matrix, x: Vector, peak: Vector) -> float:
-    """The row in units of the largest so far, behind a place for the 1; its squared norm. O(d)."""
+    """Write the row in units of the largest so far, behind a place for the 1; returns its ‖·‖². O(d)."""
     norm2 = 0.0
     for j in range(x.size):
         u = x[j] - columns[ANCHOR, j]
@@ -120,7 +123,7 @@ def relate_to_peak(columns: Matrix, x: Vector, peak: Vector) -> float:
 
 @compiled("void(f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
 def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
-    """Each column beside its square, so that a new column comes last. O(d)."""
+    """Write each column beside its square, so that a new column comes last. O(d)."""
     for j in range(square.size // 2):
         s = standard[1 + j]
         moved = columns[SPREAD, j] / n > 0.0
@@ -131,7 +134,7 @@ def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, sq
 
 @compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
 def make_waves(directions: Matrix, phases: Vector, standard: Vector, wave: Vector) -> None:
-    """A parabola for each half wave, within 6 % of a sine: vector instructions can do it. O(d)."""
+    """Write a parabola for each half wave, within 6 % of a sine: vector instructions can do it. O(d)."""
     for k in range(WAVES):
         wave[1 + k] = phases[k]
     turn = 1.0 / (2.0 * math.pi)

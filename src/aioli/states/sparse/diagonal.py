@@ -35,7 +35,7 @@ RIDGE, FORGETTING, CURVATURE, MEAN_NORM, SHIFT, INTERCEPT = range(TOTALS)
 
 
 def fresh_totals(ridge: Vector, forgetting: Vector) -> Matrix:
-    """What experts with these λ and ρ keep of the whole before the first row."""
+    """Return the totals of experts with these λ and ρ before the first row."""
     totals = np.zeros((ridge.size, TOTALS))
     totals[:, RIDGE], totals[:, FORGETTING] = ridge, forgetting
     return totals
@@ -43,7 +43,7 @@ def fresh_totals(ridge: Vector, forgetting: Vector) -> Matrix:
 
 @compiled("UniTuple(f8,3)(f8[:,::1],i8,f8[::1],i8[::1],f8[::1])", reassociate=True)
 def measure_row(records: Matrix, first: int, totals: Vector, columns: Indices, x: Vector) -> tuple[float, float, float]:
-    r"""$m = w^\top x$, $v = x^\top Px$ and $r = q^\top D^{-1}x$ without the intercept's share; O(nnz).
+    r"""Return $m = w^\top x$, $v = x^\top Px$ and $r = q^\top D^{-1}x$ without the intercept's part. O(nnz).
 
     The numbers of column j lie at `records[j, first:first + SLOTS]`. With the intercept, $r + H$ stands for r and
     $C = H + R + H^2$ for H + R, and v gains $1 - (r + H)^2/C$, here without the cancellation.

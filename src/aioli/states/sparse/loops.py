@@ -50,12 +50,12 @@ WideTally = WideTallies()
 
 
 def record_size(experts: int) -> int:
-    """How many numbers are kept of a column."""
+    """Return how many numbers are kept of a column."""
     return COLUMN + experts * SLOTS
 
 
 @compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],i8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1])")
-def consult(
+def ask_experts(
     records: Matrix,
     totals: Matrix,
     kinds: Indices,
@@ -66,7 +66,7 @@ def consult(
     found: Matrix,
     z: Vector,
 ) -> None:
-    """Each expert's m, v and r to `found`, its log-odds to `z`; naive Bayes comes last. O(K nnz)."""
+    """Write each expert's m, v and r to `found`, and its log-odds to `z`; naive Bayes comes last. O(K nnz)."""
     view_row(records, tally[WideTally.ROUNDS], columns, x, views)
     for i in range(kinds.size):
         first = COLUMN + EXPERT_SLOTS * i
@@ -78,7 +78,7 @@ def consult(
 
 @compiled("f8(i8[::1],f8[::1],i8)")
 def length_of_entries(columns: Indices, x: Vector, width: int) -> float:
-    r"""$\|x\|$ of a row whose columns are in order, within the width and not 0; NaN of any other. O(nnz)."""
+    r"""Return $\|x\|$ of a row whose columns are in order, within the width and not 0; NaN of any other. O(nnz)."""
     norm2 = 0.0
     before = -1
     for i in range(x.size):
@@ -91,7 +91,7 @@ def length_of_entries(columns: Indices, x: Vector, width: int) -> float:
 
 @compiled("i8(i8[::1])")
 def longest_row(indptr: Indices) -> int:
-    """The most entries that a row has."""
+    """Return the most entries that a row has."""
     longest = 0
     for t in range(indptr.size - 1):
         longest = max(longest, indptr[t + 1] - indptr[t])
@@ -110,13 +110,13 @@ def predict_rows(
     data: Vector,
     out: Vector,
 ) -> None:
-    """The log-odds of each row, as if it came next; touches nothing. O(K nnz + K²) a row."""
+    """Write the log-odds of each row, as if it came next; touches nothing else. O(K nnz + K²) a row."""
     K = kinds.size
     views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
-    parts = unpack_compiled(mixture_buffer.copy(), K + 1)  # its own scratch, so that threads may predict side by side
+    parts = unpack_compiled(mixture_buffer.copy(), K + 1)  # its own copy, so that threads may predict side by side
     for t in range(out.size):
         columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
-        consult(records, totals, kinds, tally, columns, x, views, found, z)
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, z)
         out[t] = announce(parts, z)
 
 
@@ -124,7 +124,7 @@ def predict_rows(
 def count_row(
     records: Matrix, tally: Vector, columns: Indices, x: Vector, norm: float, y: float, weight: float, said: float
 ) -> None:
-    """Enter the row and its loss into the statistics of the columns, the tally and the certificate. O(nnz)."""
+    """Add the row and its loss to the statistics of the columns, the totals and the certificate. O(nnz)."""
     positive = y > 0.5
     g = -weight * sigmoid(-said) if positive else weight * sigmoid(said)
     share = g / norm if norm > 0.0 else 0.0
@@ -155,7 +155,7 @@ def play_rows(
     data: Vector,
     norms: Vector,
     labels: Vector,
-    stakes: Vector,
+    weights: Vector,
     logits: Vector,
 ) -> None:
     """Announce and learn, row after row; `logits` receives what was announced, where it is not late. O(K nnz + K²)."""
@@ -164,8 +164,8 @@ def play_rows(
     parts = unpack_compiled(mixture_buffer, K + 1)
     for t in range(labels.size):
         columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
-        y, weight = labels[t], stakes[t]
-        consult(records, totals, kinds, tally, columns, x, views, found, z)
+        y, weight = labels[t], weights[t]
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, z)
         said = announce(parts, z)
         answer(parts, y, weight)
         for i in range(K):

@@ -19,7 +19,7 @@ ONES, ZEROS = 2, 3  # where the counts of a column lie
 
 @compiled("f8(f8[:,::1],f8,f8,i8[::1])")
 def naive_bayes(records: Matrix, ones: float, zeros: float, columns: Indices) -> float:
-    """The log-odds z, where so much weight of either label has come. O(nnz)."""
+    """Return the log-odds z, where so much weight of either label has come. O(nnz)."""
     share = (ones + 0.5) / (ones + zeros + 1.0)
     prior = math.log((ones + 0.5) / (zeros + 0.5))
     total, known = 0.0, 0
@@ -33,7 +33,7 @@ def naive_bayes(records: Matrix, ones: float, zeros: float, columns: Indices) ->
 
 @compiled("void(f8[:,::1],i8[::1],f8,f8)")
 def count_words(records: Matrix, columns: Indices, y: float, weight: float) -> None:
-    """Count the row's columns to its label. O(nnz)."""
+    """Count the columns of a row for its label. O(nnz)."""
     label = ONES if y > 0.5 else ZEROS
     for i in range(columns.size):
         records[columns[i], label] += weight

@@ -1,4 +1,4 @@
-"""The state of a wide learner: all that it remembers, and how it is played, grown, saved and certified."""
+"""The state of a wide learner: what it remembers, and how rows, columns, snapshots and certificates go with it."""
 
 import math
 from typing import Self
@@ -19,7 +19,7 @@ __all__ = ["WideState"]
 
 
 class WideState:
-    """The records (what is known of each column), the experts' totals, the mixture's buffer and the tally.
+    """Hold the records (what is known of each column), the experts' totals, the mixture and the running totals.
 
     O(K) numbers a column, K experts. Columns that have not been met are zeros.
     """
@@ -33,13 +33,13 @@ class WideState:
         self.width: int | None = None  # until the first row
 
     @property
-    def weights(self) -> Vector:
+    def shares(self) -> Vector:
         """How much of the mixture each expert holds."""
-        return self.mixture.weights
+        return self.mixture.shares
 
     @property
     def bytes(self) -> int:
-        """The size of all of it."""
+        """The size of all that it keeps."""
         return self.records.nbytes + self.totals.nbytes + self.mixture.buffer.nbytes + self.tally.nbytes
 
     def has_experts_of(self, other: "WideState") -> bool:
@@ -50,7 +50,7 @@ class WideState:
         )
 
     def make_room(self, width: int) -> None:
-        """Have this many columns. Room is doubled, so that growing column by column costs O(K) a column."""
+        """Make room for this many columns in all. Room is doubled: growing column by column costs O(K) a column."""
         if width > len(self.records):
             room = width if self.width is None else max(width, 2 * len(self.records))
             records = np.zeros((room, self.records.shape[1]))  # zeros that are not written take no memory
@@ -59,19 +59,19 @@ class WideState:
         self.width = width
 
     def predict(self, rows: SparseChunk) -> Vector:
-        """The log-odds of rows, each as if it came next. O(K nnz + K²) a row."""
+        """Return the log-odds of rows, each as if it came next. O(K nnz + K²) a row."""
         out = np.empty(rows.norms.size)
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         predict_rows(*state, rows.indptr, rows.indices, rows.data, out)
         return out
 
-    def play(self, rows: SparseChunk, labels: Vector, stakes: Vector, logits: Vector) -> None:
+    def play(self, rows: SparseChunk, labels: Vector, weights: Vector, logits: Vector) -> None:
         """Announce and learn, row after row; `logits` receives what was announced, where it is not late."""
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
-        play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, stakes, logits)
+        play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, weights, logits)
 
     def certificate(self, radius: float) -> Certificate:
-        r"""$\sum g_t z_t + B\|\sum g_t\bar x_t\|$ (`wide_kernels`), and what rounding may have taken from it. O(d)."""
+        r"""Return $\sum g_t z_t + B\|\sum g_t\bar x_t\|$ (`loops`), and what rounding may have taken from it. O(d)."""
         tally = self.tally
         gradient = math.hypot(float(np.linalg.norm(self.records[:, GRADIENT])), float(tally[WideTally.GRADIENT]))
         sizes = float(tally[WideTally.LINEAR_SIZE]) + 2.0 * radius * float(tally[WideTally.GRADIENT_SIZE])
@@ -81,7 +81,7 @@ class WideState:
         return Certificate(nats, radius, rounds, math.inf, against="rows of unit length")
 
     def snapshot(self) -> Snapshot:
-        """Return all of it, without the columns that have not been met."""
+        """Return all that it keeps, without the columns that have not been met."""
         met = np.flatnonzero(self.records[:, FREQUENCY])
         arrays: dict[str, Array] = {
             "kinds": self.kinds.copy(),

@@ -21,7 +21,7 @@ FREQUENCY, SIZE = range(2)  # of a column: in how many rows it was not 0, and th
 
 @compiled("void(f8[:,::1],f8,i8[::1],f8[::1],f8[:,::1])", reassociate=True)
 def view_row(records: Matrix, rounds: float, columns: Indices, x: Vector, views: Matrix) -> None:
-    """All views of one row, as if it came next, each at the beginning of its row of `views`. O(nnz)."""
+    """Write all views of one row, as if it came next, each at the beginning of its row of `views`. O(nnz)."""
     presence, rarity, amount = views[0], views[1], views[2]
     rare2, much2 = 0.0, 0.0
     for i in range(x.size):
