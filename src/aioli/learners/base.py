@@ -1,9 +1,8 @@
 """What the learners of rows share: the border, one row or many, and names of columns."""
 
-import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 import numpy as np
 
@@ -98,9 +97,6 @@ class ColumnLearner(ABC):
             f"  # {self.rounds} rows of {self.n_features_} columns, {mean:.4f} nats a row, "
             f"regret ≤ {self.certificate():.4g} nats"
         )
-
-    def __copy__(self) -> Self:
-        return copy.deepcopy(self)  # a copy that shared the state would learn with the original
 
 
 class RowsLearner(ColumnLearner, Generic[Checked]):

@@ -147,7 +147,7 @@ def test_the_whole_is_never_far_behind_a_bandwidth() -> None:
 def test_a_bandwidth_that_nobody_heeds_twice_retires_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = bent(2500)
     learner = RandomFeatures(features=16)
-    monkeypatch.setattr(Mixture, "unheard", lambda _: np.array([True, False, False, False]))
+    monkeypatch.setattr(Mixture, "negligible", lambda _: np.array([True, False, False, False]))
     learner.learn_many(X, y)
     assert learner.bandwidths_[RATIOS[0]] == 0.0
     assert [expert.rounds for expert in mixture_of(learner).maps] == [2048, 2500, 2500, 2500]

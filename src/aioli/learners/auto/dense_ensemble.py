@@ -273,7 +273,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         self.states = []
         for state, first, last in zip(states, starts[:-1], starts[1:], strict=True):
             moved = State(state.spec, state.width, buffers[first:last])
-            self.states.append(moved.holding(state.P, state.w, state.tally, factored=state.factored))
+            self.states.append(moved.overwrite(state.P, state.w, state.tally, factored=state.factored))
         self._views = views
         kinds: Indices = np.array([expert.kind for expert in self.playing], dtype=np.int64)
         seen = views.columns, views.totals, views.directions, views.phases

@@ -96,7 +96,7 @@ class BandwidthMixture(Forecaster):
     @property
     def shares(self) -> Vector:
         """Return how much of the mixture each bandwidth holds now."""
-        return self.mixture.weights
+        return self.mixture.shares
 
     def logits(self, X: Matrix) -> Vector:
         """Return each row's log-odds, as if it came next; 0 before there is a map."""
@@ -204,7 +204,7 @@ class BandwidthMixture(Forecaster):
             if whole:
                 self._announced(now(rows), y, stakes)
         elif self.rounds >= RETIRING:
-            unheard = self.mixture.unheard()
+            unheard = self.mixture.negligible()
             for i in np.flatnonzero(unheard * self.unheard):
                 self.mixture.retire(int(i))
             self.unheard[:] = unheard

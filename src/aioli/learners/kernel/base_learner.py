@@ -98,7 +98,7 @@ class BaseLearner:
     def settle(self, state: State) -> None:
         """Give an AIOLI this state."""
         assert isinstance(self.learner, AIOLI)
-        self.learner._settle(state)
+        self.learner._set_state(state)
 
     def logits(self, F: Matrix) -> Vector:
         """Return each row's log-odds, as if it came next; changes nothing.

@@ -154,4 +154,4 @@ def restricted(state: State, first: int, cosines: Vector, sines: Vector) -> Stat
     tally[Tally.REGRET] -= (1.0 - 1e-9) * left * left / spread  # rounding must not prove too much
     tally[Tally.IRREGULAR] += 1.0
     w_after = w[:-1, 0] - toward * (left / spread)
-    return type(state)(state.spec, state.width - 1).holding(P_after, w_after, tally, factored=state.factored)
+    return type(state)(state.spec, state.width - 1).overwrite(P_after, w_after, tally, factored=state.factored)

@@ -51,7 +51,7 @@ class State:
         """Whether `P` holds S, with $A^{-1} = SS^\\top$."""
         return bool(self.buffer[self.SLOTS - 4])
 
-    def holding(self, P: Matrix, w: Vector, tally: Vector, *, factored: bool) -> Self:
+    def overwrite(self, P: Matrix, w: Vector, tally: Vector, *, factored: bool) -> Self:
         """Overwrite the contents with these, and return the state itself."""
         self.P[...], self.w[...], self.tally[...] = P, w, tally
         self.buffer[self.SLOTS - 4] = factored
@@ -59,12 +59,12 @@ class State:
 
     def copy(self) -> Self:
         """Return an equal state that shares nothing with this one."""
-        return type(self)(self.spec, self.width).holding(self.P, self.w, self.tally, factored=self.factored)
+        return type(self)(self.spec, self.width).overwrite(self.P, self.w, self.tally, factored=self.factored)
 
     def factor(self) -> None:
         r"""Turn P into S with $P = SS^\top$, in place. O(d³), at most once in a life."""
         if not self.factored:
-            self.holding(np.asarray(np.linalg.cholesky(self.P), np.float64), self.w, self.tally, factored=True)
+            self.overwrite(np.asarray(np.linalg.cholesky(self.P), np.float64), self.w, self.tally, factored=True)
 
     def covariance(self) -> Matrix:
         r"""Return $A^{-1}$, whichever form the state is in. O(d³) if factored."""
@@ -81,7 +81,7 @@ class State:
         larger = type(self)(self.spec, self.width + columns)
         P = larger.P.copy() if not self.factored else np.sqrt(larger.P)
         P[: self.width, : self.width] = self.P
-        return larger.holding(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
+        return larger.overwrite(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
 
     def merged(self, other: Self) -> Self:
         r"""Return the state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
@@ -105,7 +105,7 @@ class State:
         tally[Tally.WIDEST] = max(self.tally[Tally.WIDEST], other.tally[Tally.WIDEST])
         tally[Tally.IRREGULAR] = tally[Tally.ROUNDS]
         factored = self.factored or other.factored
-        return type(self)(self.spec, self.width).holding(S if factored else S @ S.T, w, tally, factored=factored)
+        return type(self)(self.spec, self.width).overwrite(S if factored else S @ S.T, w, tally, factored=factored)
 
     def snapshot(self) -> Snapshot:
         """Return P (or S), w, the tally and the parameters."""
@@ -119,7 +119,7 @@ class State:
         spec = GameSpec.restore(given.part("spec"))
         w = given.array("w", (None,))
         P, tally = given.array("P", (w.size, w.size)), given.array("tally", (len(Tally),))
-        return cls(spec, w.size).holding(P, w, tally, factored=given.flag("factored"))
+        return cls(spec, w.size).overwrite(P, w, tally, factored=given.flag("factored"))
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).restore, (self.snapshot(),)
