@@ -43,5 +43,5 @@ def test_an_average_of_no_number_of_states_is_refused(average: Any) -> None:
 
 def test_weights_are_refused_for_a_learner_that_takes_none() -> None:
     X, y = stream()
-    with pytest.raises(ValueError, match="OGD takes none"):
+    with pytest.raises(ValueError, match="OnlineToBatch takes none"):
         AIOLIClassifier(OGD(), average=2).fit(X, y, np.ones(len(X)))
