@@ -65,7 +65,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def __init__(self, learner: Learner | None = None) -> None:
         self.learner = learner
-        self._learner = fresh_copy(learner)
+        self._learner: Learner = fresh_copy(learner)
         self._columns: Columns = {}
         self._sides: Sides = {}
         self._labels = _names_of_sides({})

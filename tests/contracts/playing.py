@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
-from scipy import sparse
+from numpy.typing import ArrayLike
 
 from aioli import MaximumLikelihood
 from aioli.learners.protocol import Capability
@@ -74,18 +74,18 @@ def teach(model: Model, X: Table, y: Vector) -> Vector:
 
 
 def one(X: Table, t: int) -> Table:
-    return X[[t]] if sparse.issparse(X) else X[t]
+    return X[t] if isinstance(X, np.ndarray) else X[[t]]
 
 
 def as_dense(X: Table) -> Matrix:
-    return np.asarray(X.toarray() if sparse.issparse(X) else X)
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
 
 
 def memory(model: Model) -> bytes:
     return to_bytes(model.snapshot())
 
 
-def assert_same(subject: Subject, found: object, expected: object) -> None:
+def assert_same(subject: Subject, found: ArrayLike, expected: ArrayLike) -> None:
     """Assert that announcements are the same bit for bit, or as far as the subject says."""
     if subject.same:
         assert_allclose(found, expected, rtol=0.0, atol=subject.same)

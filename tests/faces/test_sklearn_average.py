@@ -21,9 +21,11 @@ def test_an_average_is_that_of_the_states_of_one_pass() -> None:
     direct.learn_many(X, y)
     assert_array_equal(model.predict_proba(X)[:, 1], direct.predict_many(X))
     assert_array_equal(model.decision_function(X), direct.predict_logit_many(X))
+    assert isinstance(model.learner_, OnlineToBatch)
     assert model.learner_.kept_rounds_ == direct.kept_rounds_
-    frame = pandas.DataFrame(X, columns=columns_of(X))
-    assert AIOLIClassifier(average=2).fit(frame, y).learner_.feature_names_ == columns_of(X)
+    named = AIOLIClassifier(average=2).fit(pandas.DataFrame(X, columns=columns_of(X)), y).learner_
+    assert isinstance(named, OnlineToBatch)
+    assert named.feature_names_ == columns_of(X)
     weighted = AIOLIClassifier(AIOLI(), class_weight={1: 3.0}, average=5).fit(X, y)
     direct = OnlineToBatch(AIOLI(), states=5)
     direct.learn_many(X, y, np.where(y == 1.0, 3.0, 1.0))

@@ -128,6 +128,7 @@ def test_frames_and_sparse_rows_are_what_numpy_is() -> None:
         model = AIOLIClassifier().fit(frame, labels)
         assert_array_equal(model.predict_proba(frame), expected)
         assert_array_equal(model.feature_names_in_, names)
+        assert isinstance(model.learner_, Auto)
         assert model.learner_.feature_names_ == names
         with pytest.raises(ValueError, match="feature names should match"):
             model.predict(frame[names[::-1]])
@@ -227,11 +228,12 @@ def test_a_first_batch_of_one_class_is_enough_when_the_classes_are_named() -> No
 def test_coefficients_are_those_of_a_learner_that_has_them() -> None:
     X, y = stream()
     model = AIOLIClassifier(AIOLI()).fit(X, y)
-    w = model.learner_.coefficients_
-    assert_array_equal(np.concatenate([model.intercept_, model.coef_[0]]), w)
+    assert isinstance(model.learner_, AIOLI)
+    assert_array_equal(np.concatenate([model.intercept_, model.coef_[0]]), model.learner_.coefficients_)
     assert model.coef_.shape == (1, X.shape[1])
     without = AIOLIClassifier(AIOLI(intercept=False)).fit(X, y)
     assert_array_equal(without.intercept_, [0.0])
+    assert isinstance(without.learner_, AIOLI)
     assert_array_equal(without.coef_[0], without.learner_.coefficients_)
     with pytest.raises(AttributeError, match="Auto has no one coefficient a column"):
         AIOLIClassifier().fit(X, y).coef_  # noqa: B018, the property is what raises

@@ -25,10 +25,10 @@ from aioli.learners.baselines.ons import ONS
 from aioli.learners.baselines.row_by_row import RowByRow
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.paper import EXPERIMENTS, run_paper, running
-from aioli.paper.competitors import CAST, best_losses, losses
-from aioli.paper.folder import Folder
+from aioli.paper.competitors import COMPETITORS, best_losses, losses
 from aioli.paper.growth import exponent, slope_interval, worse
 from aioli.paper.one_dimensional import play_listing
+from aioli.paper.results_folder import ResultsFolder
 from aioli.paper.theorem2 import steps
 from aioli.streams.laws import hazan_koren_levy
 
@@ -208,7 +208,7 @@ def test_what_failed_leaves_what_was_finished(tmp_path: Path, monkeypatch: pytes
     monkeypatch.setattr(running, "play", fail_at_third)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, "lemma2")
-    assert len(Folder(tmp_path).finished("lemma2")) == 2
+    assert len(ResultsFolder(tmp_path).finished("lemma2")) == 2
 
 
 def test_processes_of_their_own_find_the_same(tmp_path: Path, paper: Printed) -> None:
@@ -255,7 +255,7 @@ def rows_and_labels() -> Iterator[tuple[Matrix, Vector, float]]:
 def test_compiled_players_are_their_classes(case: int) -> None:
     X, y, B = list(rows_and_labels())[case]
     found = losses(X, y, B)
-    assert tuple(found) == CAST
+    assert tuple(found) == COMPETITORS
     classes: dict[str, RowByRow] = {
         "FTRL": FTRL(1.0, intercept=False),
         "OGD": OGD(B, 1.0, intercept=False),

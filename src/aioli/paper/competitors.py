@@ -1,4 +1,4 @@
-"""The cast of the paper's simulations on a stream of one column: everyone's loss, and the best fixed θ in hindsight."""
+"""The learners of the paper's simulations on a stream of one column: their losses, and the best fixed θ's."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.spec import Curvature
 from aioli.paper.one_dimensional import play_ftrl, play_listing, play_ogd, play_ons
 
-__all__ = ["CAST", "LINE", "best_losses", "losses"]
+__all__ = ["COMPETITORS", "LINE", "best_losses", "losses"]
 
-CAST = (
+COMPETITORS = (
     "FTRL",
     "AIOLI",
     "AIOLI, R-free",
@@ -30,7 +30,7 @@ LINE = 1e5  # a ball that no best θ of two rows leaves, so that it stands for a
 
 
 def losses(X: Matrix, y: Vector, radius: float) -> dict[str, float]:
-    r"""The sum of each learner's losses on rows $0 \le x \le 1$ of one column, by its name in `CAST`.
+    r"""Return the sum of each learner's losses on rows $0 \le x \le 1$ of one column, by its name in `COMPETITORS`.
 
     "AIOLI" is the paper's, with its curvature $p(1-p)/(1+BR)$, R = 1; "R-free" has $B|x_t|$ in place of BR; "tight"
     has the largest curvature; c = 0 takes the hedge off; "as printed" is Algorithm 2 with its errata. All have
@@ -57,7 +57,7 @@ def losses(X: Matrix, y: Vector, radius: float) -> dict[str, float]:
 
 
 def best_losses(X: Matrix, y: Vector, radius: float) -> tuple[float, float]:
-    """The loss of the best fixed θ of the ball, and of all of R."""
+    """Return the loss of the best fixed θ of the ball, and of all of R."""
     pairs, counts = np.unique(np.column_stack([X[:, 0], y]), axis=0, return_counts=True)
     ball, line = (
         best_in_ball(pairs[:, :1], pairs[:, 1], B, intercept=False, weights=counts).loss for B in (radius, LINE)

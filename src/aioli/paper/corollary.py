@@ -20,7 +20,8 @@ from aioli.numerics.logistic import sigmoid_many, softplus_many
 from aioli.outcomes.spec import Curvature
 from aioli.paper.drawing import Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
+from aioli.paper.growth import column
+from aioli.paper.results_folder import ResultsFolder
 from aioli.paper.theorem1 import on_the_sphere
 from aioli.states.certificate import theorem_bound
 from aioli.streams.laws import hazan_koren_levy
@@ -34,7 +35,7 @@ HELD_OUT = 4096  # rows of the sphere over which a risk is the mean
 
 @dataclass(frozen=True)
 class Draw:
-    """A run: n rows of a law."""
+    """A run draws n rows of a law."""
 
     law: str
     n: int
@@ -43,7 +44,7 @@ class Draw:
 
 @dataclass(frozen=True)
 class Excess:
-    """Excess risks over the best θ of the ball, in nats: of one random state, the average of many, and the last.
+    """A row of the table: excess risks over the best θ of the ball, in nats, of one state, an average, and the last.
 
     The bound is the corollary's and the certificate the run's own, both divided by n.
     """
@@ -61,7 +62,7 @@ class Excess:
 
 @dataclass(frozen=True)
 class Law:
-    """Rows and labels to learn from; and rows x of these masses, with the probability of label 1, to be judged by."""
+    """A law gives rows and labels to learn from, and rows x with masses and P(y = 1) to judge a model by."""
 
     radius: float
     sample: Callable[[int, int], tuple[Matrix, Vector]]
@@ -71,12 +72,12 @@ class Law:
     least: float
 
     def excess(self, z: Vector) -> float:
-        """The risk of saying log-odds z, less that of the best θ of the ball."""
+        """Return the risk of saying log-odds z, less the risk of the best θ of the ball."""
         return _risk(z, self.eta, self.masses) - self.least
 
 
 def sphere(_n: int) -> Law:
-    r"""The model is right: x uniform on the sphere, $P(y = 1 \mid x) = \sigma(\theta^{*\top}x)$. d = 4, B = 8."""
+    r"""Make a law of which the model is right: x uniform on the sphere, $P(y = 1) = \sigma(\theta^{*\top}x)$. d = 4."""
     theta = np.full(4, 4.0)
 
     def rows(count: int, rng: np.random.Generator) -> tuple[Matrix, Vector]:
@@ -94,7 +95,7 @@ def sphere(_n: int) -> Law:
 
 
 def adversarial(n: int) -> Law:
-    """The model is wrong: the paper's simulation, χ = 1, ε = 0.01, B = ln n. Two rows only, so risks are exact."""
+    """Make a law of which the model is wrong: the paper's, χ = 1, ε = 0.01, B = ln n. Two rows, so risks are exact."""
     stream = hazan_koren_levy(n)
     B = math.log(n)
     q = 0.1 / (2.0 * B) + 0.01 / B
@@ -107,13 +108,13 @@ LAWS: dict[str, Callable[[int], Law]] = {"logistic": sphere, "hkl": adversarial}
 
 
 def plan(fast: bool) -> list[Draw]:
-    """Many samples of each size, since the corollary speaks of the mean."""
+    """Plan many samples of each size, since the corollary speaks of the mean."""
     sizes, seeds = ((100, 1000), 10) if fast else ((100, 300, 1000, 3000, 10_000, 30_000), 100)
     return [Draw(law, n, seed) for law, n, seed in product(LAWS, reversed(sizes), range(seeds))]
 
 
 def measure(run: Draw) -> list[Excess]:
-    """The paper's learner, and the one with the tight curvature and c = ½; λ = 1/B²."""
+    """Play the paper's learner, and the one with the tight curvature and c = ½; λ = 1/B²."""
     law = LAWS[run.law](run.n)
     X, y = law.sample(run.n, run.seed)
     found = []
@@ -142,8 +143,8 @@ def measure(run: Draw) -> list[Excess]:
     return found
 
 
-def tell(rows: list[Excess], folder: Folder) -> list[Claim]:
-    """Means over samples, beside the bound."""
+def tell(rows: list[Excess], folder: ResultsFolder) -> list[Claim]:
+    """Compare means over samples with the bound."""
     folder.write("corollary", rows)
     folder.draw("corollary", draw(rows))
     cells = [
@@ -174,7 +175,7 @@ def tell(rows: list[Excess], folder: Folder) -> list[Claim]:
 
 
 def draw(rows: Sequence[Excess]) -> Figure:
-    """The paper's learner on both laws: means over samples, with two standard errors."""
+    """Draw the paper's learner on both laws: means over samples, with two standard errors."""
     figure = Figure(figsize=(9.0, 3.8), layout="constrained")
     axes = figure.subplots(1, 2)
     titles = ("the model is right: d = 4, B = 8", "the model is wrong: the paper's simulation, B = ln n")
@@ -211,11 +212,11 @@ def _risk(z: Vector, eta: Vector, masses: Vector) -> float:
 
 
 def _mean(rows: Sequence[Excess], name: str) -> float:
-    return float(np.mean([getattr(row, name) for row in rows]))
+    return float(np.mean(column(rows, name)))
 
 
 def _deviation(rows: Sequence[Excess], name: str) -> float:
-    return float(np.std([getattr(row, name) for row in rows], ddof=1))
+    return float(np.std(column(rows, name), ddof=1))
 
 
 EXPERIMENT = Experiment("corollary", Excess, plan, measure, tell)

@@ -1,4 +1,4 @@
-"""What a round costs, as its size grows: times only ever beside each other, so that the machine does not matter."""
+"""Costs of a round as its size grows: times are compared with each other only, so the machine does not matter."""
 
 import time
 from collections.abc import Callable
@@ -20,12 +20,12 @@ __all__ = ["BY_ROUNDS", "BY_WIDTH", "cost_by_rounds", "cost_by_width"]
 
 @dataclass(frozen=True)
 class Sizes:
-    """What is timed: which learner, at which sizes, and how.
+    """A timing says which learner is timed, at which sizes, and how.
 
     Attributes
     ----------
     make
-        A fresh learner.
+        Makes a fresh learner.
     sizes, few
         Widths d, or rounds t; and those of the fast mode. They lie where the work outweighs the interpreter's.
     before, timed
@@ -72,7 +72,7 @@ BY_ROUNDS = {
 
 
 def cost_by_width(name: str, fast: bool, repeats: int) -> dict[int, float]:
-    """A round's cost at each width, over that at the smallest: the least of repeats in which widths take turns.
+    """Return a round's cost at each width, over the smallest width's: the least of repeats in which widths take turns.
 
     The least, not the median: whatever else the machine does can only add.
     """
@@ -83,7 +83,7 @@ def cost_by_width(name: str, fast: bool, repeats: int) -> dict[int, float]:
 
 
 def cost_by_rounds(name: str, fast: bool, repeats: int) -> dict[int, float]:
-    """The mean cost of rounds t to 2t, over that at the smallest t; no two rows are alike. The least of repeats too."""
+    """Return the mean cost of rounds t to 2t over the smallest t's, the least of repeats; no two rows are alike."""
     what = BY_ROUNDS[name]
     lengths = what.few if fast else what.sizes
     seconds = np.min([_timed_rounds(what, lengths, seed) for seed in range(repeats)], axis=0)
@@ -112,7 +112,7 @@ def _timed_rounds(what: Sizes, lengths: tuple[int, ...], seed: int) -> list[floa
 
 
 def _rows(n: int, d: int, seed: int, one_way: bool) -> tuple[Matrix, Vector]:
-    """Rows of length 1; all of nearly one direction and label where a learner is to be driven out of its ball."""
+    """Return rows of length 1; all of nearly one direction and label where a learner is to leave its ball."""
     rng = np.random.default_rng(seed)
     X = rng.standard_normal((n, d))
     if one_way:

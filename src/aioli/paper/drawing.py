@@ -1,4 +1,4 @@
-"""How the paper's figures look."""
+"""The look of the paper's figures: a colour a learner, and tidy axes."""
 
 from collections.abc import Iterable
 
@@ -32,7 +32,7 @@ COLOURS = {
 
 
 def tidy(axes: Iterable[Axes]) -> None:
-    """No box, a faint grid, and words at powers of ten only."""
+    """Take the box off, draw a faint grid, and label powers of ten only."""
     for each in axes:
         each.xaxis.set_minor_formatter(NullFormatter())
         each.spines[["top", "right"]].set_visible(False)

@@ -14,8 +14,8 @@ from aioli.learners.baselines.algorithm2 import Algorithm2
 from aioli.numerics.compiling import Vector
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
 from aioli.paper.one_dimensional import play_listing
+from aioli.paper.results_folder import ResultsFolder
 from aioli.states.certificate import theorem_bound
 
 __all__ = ["EXPERIMENT"]
@@ -34,7 +34,7 @@ COLOURS = dict(zip(VERSIONS, ("#c84c09", "#e0a100", "#5e3c99", "#0b6e4f"), stric
 
 @dataclass(frozen=True)
 class Coins:
-    """A run: labels of 1 with this probability; `listing` plays the class itself, gradient descent and all."""
+    """A run draws labels of 1 with this probability; `listing` plays the class itself, gradient descent and all."""
 
     probability: float
     seed: int
@@ -44,9 +44,9 @@ class Coins:
 
 @dataclass(frozen=True)
 class Broken:
-    """The regret of a version over the first n labels, and the theorem's bound there, in nats.
+    """A row of the table: the regret of a version over the first n labels, and the theorem's bound, in nats.
 
-    The player is "scalars", or the "class" `Algorithm2` and, on its labels, "its twin" in scalars.
+    The player is "scalars", or the "class" `Algorithm2` and, on its labels, the scalar form: "its twin".
     """
 
     probability: float
@@ -59,14 +59,14 @@ class Broken:
 
 
 def plan(fast: bool) -> list[Coins]:
-    """The listing itself, once; and all versions in scalars, over several seeds."""
+    """Plan the listing itself, once, and all versions in scalars, over several seeds."""
     seeds, lengths = (2, 60) if fast else (20, LENGTH)
     coins = [Coins(p, seed, False, LENGTH) for p in (0.5, 0.9, 0.98, 1.0) for seed in range(seeds)]
     return [Coins(0.98, 0, True, lengths), *coins]
 
 
 def measure(run: Coins) -> list[Broken]:
-    """Every version on the same labels; at several lengths where that is quick."""
+    """Play every version on the same labels; at several lengths where that is quick."""
     y = (np.random.default_rng(run.seed).random(run.n) < run.probability).astype(np.float64)
     if run.listing:
         return [row for version in ("as printed", "mended") for row in play_class(run, y, version)]
@@ -79,29 +79,29 @@ def measure(run: Coins) -> list[Broken]:
 
 
 def play_class(run: Coins, y: Vector, version: str) -> list[Broken]:
-    """`Algorithm2` row by row, and the scalar form beside it."""
+    """Play `Algorithm2` row by row, and the scalar form on the same labels."""
     learner = Algorithm2(RADIUS, widest=1.0, verbatim=version == "as printed", intercept=False)
     learner.learn_many(np.ones((run.n, 1)), y)
-    twin = play_listing(np.ones(run.n), y, RADIUS, 1.0, *VERSIONS[version])
-    return [broken(run, "class", version, y, learner.loss), broken(run, "its twin", version, y, twin)]
+    scalar = play_listing(np.ones(run.n), y, RADIUS, 1.0, *VERSIONS[version])
+    return [broken(run, "class", version, y, learner.loss), broken(run, "its twin", version, y, scalar)]
 
 
 def broken(run: Coins, player: str, version: str, y: Vector, loss: float) -> Broken:
-    """The row of a finished game."""
+    """Make the table's row of a finished game."""
     counts = np.array([np.sum(y == 0.0), np.sum(y == 1.0)])
     best = best_in_ball([[1.0], [1.0]], [0, 1], RADIUS, intercept=False, weights=counts).loss
     bound = theorem_bound(y.size, 1, radius=RADIUS, ridge=RIDGE, regulariser=1.0, tight=False, widest=1.0)
     return Broken(run.probability, run.seed, player, version, y.size, loss - best, bound)
 
 
-def tell(rows: list[Broken], folder: Folder) -> list[Claim]:
-    """Who breaks the bound, and where."""
+def tell(rows: list[Broken], folder: ResultsFolder) -> list[Claim]:
+    """Say which versions break the bound, and where."""
     folder.write("errata", rows)
     folder.draw("errata", draw(rows))
     stated = {row.version: row for row in rows if row.player == "scalars" and _stated(row)}
     end = {name: max(_ends(rows, name), key=lambda row: row.regret / row.bound) for name in VERSIONS}
-    classes, twins = ([row for row in rows if row.player == player] for player in ("class", "its twin"))
-    off = max(abs(one.regret - other.regret) for one, other in zip(classes, twins, strict=True))
+    classes, scalars = ([row for row in rows if row.player == player] for player in ("class", "its twin"))
+    off = max(abs(one.regret - other.regret) for one, other in zip(classes, scalars, strict=True))
     printed, mended = stated["as printed"], stated["mended"]
     return [
         Claim(
@@ -140,7 +140,7 @@ def _ends(rows: Sequence[Broken], version: str) -> list[Broken]:
 
 
 def draw(rows: Sequence[Broken]) -> Figure:
-    """Regret against n, each version's mean and range over the seeds, for a rare and for an absent other label."""
+    """Draw regret against n, each version's mean and range over the seeds, for a rare and for an absent other label."""
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     panels = figure.subplots(1, 2, sharey=True)
     for axes, p in zip(panels, (0.98, 1.0), strict=True):

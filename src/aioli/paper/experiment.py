@@ -1,27 +1,23 @@
-"""What an experiment is: runs that are planned, numbers that each run gives, and what they say about a claim."""
+"""An experiment: runs that are planned, numbers that each run gives, and what they say about a claim."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeVar
 
-from aioli.paper.folder import Folder
+from aioli.paper.results_folder import ResultsFolder
 
-__all__ = ["Claim", "Experiment", "Record"]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
+__all__ = ["Claim", "Experiment"]
 
-class Record(Protocol):
-    """A dataclass of numbers and words."""
-
-    __dataclass_fields__: ClassVar[dict[str, Any]]
-
-
-Run = TypeVar("Run", bound=Record)
-Row = TypeVar("Row", bound=Record)
+Run = TypeVar("Run", bound="DataclassInstance")  # of numbers and words
+Row = TypeVar("Row", bound="DataclassInstance")
 
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, or of this project, beside what was measured."""
+    """A claim is a sentence of the paper, or of this project, beside what was measured."""
 
     says: str
     found: str
@@ -30,7 +26,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment(Generic[Run, Row]):
-    """One figure, table, theorem or lemma.
+    """An experiment measures one figure, table, theorem or lemma.
 
     Attributes
     ----------
@@ -39,7 +35,7 @@ class Experiment(Generic[Run, Row]):
     measure
         A run's numbers, as rows of a table.
     row
-        What those rows are.
+        Makes a row from its values by name.
     tell
         Given all rows, write the tables and the figure into the folder, and return the claims.
     timed
@@ -47,8 +43,8 @@ class Experiment(Generic[Run, Row]):
     """
 
     name: str
-    row: type[Row]
+    row: Callable[..., Row]
     plan: Callable[[bool], Sequence[Run]]
     measure: Callable[[Run], list[Row]]
-    tell: Callable[[list[Row], Folder], list[Claim]]
+    tell: Callable[[list[Row], ResultsFolder], list[Claim]]
     timed: bool = False

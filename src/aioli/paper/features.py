@@ -25,8 +25,8 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.paper.drawing import Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
 from aioli.paper.growth import exponent
+from aioli.paper.results_folder import ResultsFolder
 
 __all__ = ["EXPERIMENT"]
 
@@ -38,7 +38,7 @@ COLOURS = {RANDOM: "#1f77b4", DICTIONARY: "#c84c09"}
 
 @dataclass(frozen=True)
 class Pass:
-    """A run: a learner of so many features or points over n rows; the seed is of rows, labels and directions."""
+    """A run plays a learner of so many features or points over n rows; the seed is of rows, labels and directions."""
 
     target: str
     learner: str
@@ -49,7 +49,7 @@ class Pass:
 
 @dataclass(frozen=True)
 class Cost:
-    """Loss in nats, seconds for all rows, the kernel's error; with the exact one the ball's best loss, and d_eff."""
+    """A row of the table: loss in nats, seconds, the kernel's error; of the exact learner, the best loss and d_eff."""
 
     target: str
     learner: str
@@ -64,7 +64,7 @@ class Cost:
 
 
 def plan(fast: bool) -> list[Pass]:
-    """Sizes by powers of two, or of four."""
+    """Plan sizes by powers of two, or of four."""
     n, seeds, every = (400, 2, 2) if fast else (2000, 3, 1)
     sizes = [(EXACT, n)]
     sizes += [(RANDOM, 2**k) for k in range(4, 11, every)]
@@ -75,7 +75,7 @@ def plan(fast: bool) -> list[Pass]:
 
 
 def draw_rows(target: str, n: int, seed: int) -> tuple[Matrix, Vector]:
-    """Rows and labels of the target."""
+    """Return rows and labels of the target."""
     B, count = TARGETS[target]
     rng = np.random.default_rng([seed, count])
     X, centres, a = rng.normal(size=(n, WIDTH)), rng.normal(size=(count, WIDTH)), rng.normal(size=count)
@@ -85,21 +85,21 @@ def draw_rows(target: str, n: int, seed: int) -> tuple[Matrix, Vector]:
 
 
 def best_function(X: Matrix, y: Vector, radius: float) -> float:
-    """The least loss of a function of the ball: it lies in the span of the rows. O(n³)."""
+    """Return the least loss of a function of the ball: it lies in the span of the rows. O(n³)."""
     values, basis = np.linalg.eigh(KERNELS["rbf"](X, X))
     kept = values > 1e-8  # a direction of this length can move log-odds by B·1e-4 at most
     return best_in_ball(basis[:, kept] * np.sqrt(values[kept]), y, radius, intercept=False, tolerance=1e-3).loss
 
 
 def kernel_error(X: Matrix, features: int, seed: int) -> float:
-    """The root mean square error of the kernel between the first rows."""
+    """Return the root mean square error of the kernel between the first rows."""
     W = random_directions(features // 2, WIDTH, "rbf", True, np.random.default_rng([seed, 0]))
     F = FourierMap(BaseLearner.fresh(AIOLI()), 1.0, W).map(X[:200])
     return float(np.sqrt(np.mean((F @ F.T - KERNELS["rbf"](X[:200], X[:200])) ** 2)))
 
 
 def measure(run: Pass) -> list[Cost]:
-    """One pass over the rows."""
+    """Play one pass over the rows."""
     X, y = draw_rows(run.target, run.n, run.seed)
     B, _ = TARGETS[run.target]
     game = AIOLI(B, regulariser=REGULARISER, intercept=False)
@@ -118,7 +118,7 @@ def measure(run: Pass) -> list[Cost]:
 
 
 def means(rows: Sequence[Cost], learner: str, value: str, target: str) -> tuple[Vector, Vector]:
-    """Sizes, and the mean over seeds of the regret, of the time beside the exact learner's, or of the error."""
+    """Return sizes, and the mean over seeds of the regret, of the time beside the exact learner's, or of the error."""
     exact = {row.seed: row for row in rows if (row.learner, row.target) == (EXACT, target)}
     found: dict[int, list[float]] = {}
     for row in rows:
@@ -130,8 +130,8 @@ def means(rows: Sequence[Cost], learner: str, value: str, target: str) -> tuple[
     return np.array(sizes, dtype=np.float64), np.array([np.mean(found[size]) for size in sizes])
 
 
-def tell(rows: list[Cost], folder: Folder) -> list[Claim]:
-    """Regret, time and error against the size."""
+def tell(rows: list[Cost], folder: ResultsFolder) -> list[Claim]:
+    """Compare regret, time and error with the size."""
     folder.write("features", rows)
     folder.draw("features", draw(rows))
     claims = []
@@ -158,12 +158,12 @@ def tell(rows: list[Cost], folder: Folder) -> list[Claim]:
 
 
 def effective_dimension(rows: Sequence[Cost], target: str) -> float:
-    """The mean over seeds."""
+    """Return the mean over seeds of the effective dimension."""
     return float(np.mean([row.dimension for row in rows if (row.learner, row.target) == (EXACT, target)]))
 
 
 def draw(rows: Sequence[Cost]) -> Figure:
-    """Left: regret. Middle: time. Right: the kernel's error."""
+    """Draw regret at the left, time in the middle, and the kernel's error at the right."""
     figure = Figure(figsize=(11.0, 3.6), layout="constrained")
     left, middle, right = figure.subplots(1, 3)
     for target, line in (("smooth", "o--"), ("rough", "o-")):
@@ -187,7 +187,7 @@ def draw(rows: Sequence[Cost]) -> Figure:
 
 
 def finish(panels: Sequence[Axes]) -> None:
-    """What the panels share."""
+    """Set the axes and legends that all panels share."""
     for axes in panels:
         axes.set(xscale="log", xlabel="D features, m points")
         axes.legend(frameon=False, fontsize=8)

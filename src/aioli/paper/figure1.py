@@ -17,7 +17,7 @@ from aioli.learners.protocol import Learner
 from aioli.numerics.logistic import logit, sigmoid_many
 from aioli.paper.drawing import COLOURS, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
+from aioli.paper.results_folder import ResultsFolder
 
 __all__ = ["EXPERIMENT"]
 
@@ -26,8 +26,8 @@ SLOPE = 3.0  # θ of the law that the rows come from
 
 
 @dataclass(frozen=True)
-class History:
-    """A run: so many rows, x uniform on [-1, 1] and P(y = 1) = σ(3x)."""
+class FewRows:
+    """A run draws so many rows, x uniform on [-1, 1] and P(y = 1) = σ(3x)."""
 
     rows: int
     seed: int
@@ -35,20 +35,20 @@ class History:
 
 @dataclass(frozen=True)
 class Said:
-    """The log-odds that a learner announces for x after the history."""
+    """A row of the table: the log-odds that a learner announces for x after the run's rows."""
 
     learner: str
     x: float
     z: float
 
 
-def plan(_fast: bool) -> list[History]:
-    """One history; it is quick as it is."""
-    return [History(20, 0)]
+def plan(_fast: bool) -> list[FewRows]:
+    """Plan one run; it is quick as it is."""
+    return [FewRows(20, 0)]
 
 
-def measure(run: History) -> list[Said]:
-    """Predictions from -4 to 4, four times as far as the rows went."""
+def measure(run: FewRows) -> list[Said]:
+    """Predict from -4 to 4, four times as far as the rows went."""
     rng = np.random.default_rng(run.seed)
     X = rng.uniform(-1.0, 1.0, size=(run.rows, 1))
     y = rng.random(run.rows) < sigmoid_many(SLOPE * X[:, 0])
@@ -65,26 +65,26 @@ def measure(run: History) -> list[Said]:
     return said
 
 
-def tell(rows: list[Said], folder: Folder) -> list[Claim]:
-    """How far from linear each is."""
+def tell(rows: list[Said], folder: ResultsFolder) -> list[Claim]:
+    """Say how far from linear each learner is."""
     folder.write("figure1", rows)
     folder.draw("figure1", draw(rows))
     ratio = {name: at(rows, name, 4.0) / at(rows, name, 1.0) for name in ("FTRL", "AIOLI", "Foster")}
-    told = {name: f"ŷ(4) is {ratio[name]:.3f} times ŷ(1)" for name in ratio}
+    found = {name: f"ŷ(4) is {ratio[name]:.3f} times ŷ(1)" for name in ratio}
     return [
-        Claim("FTRL's prediction is linear in x", told["FTRL"], abs(ratio["FTRL"] - 4.0) < 1e-9),
-        Claim("AIOLI's prediction is not linear in x", told["AIOLI"], ratio["AIOLI"] < 3.6),
-        Claim("Foster's prediction is not linear in x", told["Foster"], ratio["Foster"] < 3.6),
+        Claim("FTRL's prediction is linear in x", found["FTRL"], abs(ratio["FTRL"] - 4.0) < 1e-9),
+        Claim("AIOLI's prediction is not linear in x", found["AIOLI"], ratio["AIOLI"] < 3.6),
+        Claim("Foster's prediction is not linear in x", found["Foster"], ratio["Foster"] < 3.6),
     ]
 
 
 def at(rows: Sequence[Said], learner: str, x: float) -> float:
-    """What was said of this x."""
+    """Return what a learner said of this x."""
     return next(row.z for row in rows if row.learner == learner and abs(row.x - x) < 1e-9)
 
 
 def draw(rows: Sequence[Said]) -> Figure:
-    """Log-odds and probabilities."""
+    """Draw log-odds and probabilities against x."""
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for name in ("FTRL", "AIOLI", "Foster"):

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from aioli.numerics.compiling import Matrix
-from aioli.paper.competitors import CAST, best_losses, losses
+from aioli.paper.competitors import COMPETITORS, best_losses, losses
 from aioli.paper.drawing import COLOURS, Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
-from aioli.paper.growth import slope_interval, worse
+from aioli.paper.growth import column, slope_interval, worse
+from aioli.paper.results_folder import ResultsFolder
 from aioli.streams.laws import hazan_koren_levy, hazan_koren_levy_shrinking
 
 __all__ = ["EXPERIMENT"]
@@ -27,8 +27,8 @@ CHIS = (1, -1)
 
 
 @dataclass(frozen=True)
-class Game:
-    """A run: n rows of a law, χ, and the seed."""
+class LawRun:
+    """A run draws n rows of a law with χ and a seed."""
 
     law: str
     n: int
@@ -38,7 +38,7 @@ class Game:
 
 @dataclass(frozen=True)
 class Regret:
-    """A learner's regret in nats: against the ball |θ| ≤ ln n, and against every θ there is."""
+    """A row of the table: a learner's regret in nats, against the ball |θ| ≤ ln n, and against every θ there is."""
 
     law: str
     n: int
@@ -51,7 +51,7 @@ class Regret:
 
 @dataclass(frozen=True)
 class Mean:
-    """The worse of the two means over runs, with its standard error, and which χ it is."""
+    """A row of means: the worse of the two means over runs, with its standard error, and which χ it is."""
 
     law: str
     n: int
@@ -66,7 +66,7 @@ class Mean:
 
 @dataclass(frozen=True)
 class Slope:
-    """The log–log slope of the worse mean regret with its 95 % interval, and the least c with regret ≤ c·ln n."""
+    """A row of slopes: of the worse mean regret in log–log, its 95 % interval, and the least c with regret ≤ c·ln n."""
 
     law: str
     against: str
@@ -79,20 +79,20 @@ class Slope:
     per_log: float
 
 
-def plan(fast: bool) -> list[Game]:
-    """Ten runs a law, χ and n, the longest first; the seed differs in every one of them."""
+def plan(fast: bool) -> list[LawRun]:
+    """Plan ten runs a law, χ and n, the longest first; the seed differs in every one of them."""
     thirds, runs = (range(6, 13), 3) if fast else (range(6, 19), 10)
     sizes = [round(10 ** (k / 3)) for k in reversed(thirds)]
-    return [Game(law, n, chi, 10 * n + run) for n in sizes for law in LAWS for chi in CHIS for run in range(runs)]
+    return [LawRun(law, n, chi, 10 * n + run) for n in sizes for law in LAWS for chi in CHIS for run in range(runs)]
 
 
-def measure(game: Game) -> list[Regret]:
-    """Everyone's regret on the same rows."""
-    X, y = LAWS[game.law](game.n, game.chi).take(game.n, game.seed)
-    B = math.log(game.n)
+def measure(run: LawRun) -> list[Regret]:
+    """Measure every learner's regret on the same rows."""
+    X, y = LAWS[run.law](run.n, run.chi).take(run.n, run.seed)
+    B = math.log(run.n)
     ball, line = best_losses(X, y, B)
     return [
-        Regret(game.law, game.n, game.chi, game.seed, learner, loss - ball, loss - line)
+        Regret(run.law, run.n, run.chi, run.seed, learner, loss - ball, loss - line)
         for learner, loss in losses(X, y, B).items()
     ]
 
@@ -100,9 +100,9 @@ def measure(game: Game) -> list[Regret]:
 # ---- what the numbers say
 
 
-def tell(rows: list[Regret], folder: Folder) -> list[Claim]:
-    """The means, the slopes, and the figure."""
-    table = {(law, learner): gathered(rows, law, learner) for law in LAWS for learner in CAST}
+def tell(rows: list[Regret], folder: ResultsFolder) -> list[Claim]:
+    """Write the means, the slopes and the figure."""
+    table = {(law, learner): gathered(rows, law, learner) for law in LAWS for learner in COMPETITORS}
     means = [mean(law, learner, n, *sides) for (law, learner), at in table.items() for n, sides in at.items()]
     last = max(row.n for row in rows)
     slopes = [slope for key, at in table.items() for slope in slopes_of(*key, at, last)]
@@ -114,7 +114,7 @@ def tell(rows: list[Regret], folder: Folder) -> list[Claim]:
 
 
 def gathered(rows: Sequence[Regret], law: str, learner: str) -> dict[int, tuple[Matrix, Matrix]]:
-    """For each n, the regrets against the ball and beyond it: one line of runs a χ."""
+    """Return for each n the regrets against the ball and beyond it: one line of runs a χ."""
     mine = [row for row in rows if row.law == law and row.learner == learner]
     return {
         n: (
@@ -126,13 +126,13 @@ def gathered(rows: Sequence[Regret], law: str, learner: str) -> dict[int, tuple[
 
 
 def mean(law: str, learner: str, n: int, ball: Matrix, line: Matrix) -> Mean:
-    """Both regrets at one n."""
+    """Return the means of both regrets at one n."""
     (i, regret, error), (j, beyond, beyond_error) = worse(ball), worse(line)
     return Mean(law, n, learner, CHIS[i], regret, error, CHIS[j], beyond, beyond_error)
 
 
 def slopes_of(law: str, learner: str, at: dict[int, tuple[Matrix, Matrix]], last: int) -> list[Slope]:
-    """Over the upper three decades, and over their part in which a χ of fixed ε is not learned yet."""
+    """Return slopes over the upper three decades, and over their part in which a χ of fixed ε is not learned yet."""
     found = []
     first = last / 1000.0
     for end in sorted({last, min(last, 25_000)}):
@@ -146,7 +146,7 @@ def slopes_of(law: str, learner: str, at: dict[int, tuple[Matrix, Matrix]], last
 
 
 def claims(means: Sequence[Mean], slopes: Sequence[Slope]) -> list[Claim]:
-    """The paper's sentences about its figure."""
+    """Return the paper's sentences about its figure, beside what was found."""
     by = {(s.law, s.learner, s.last): s for s in slopes if s.against == "ball"}
     last = max(s.last for s in slopes)
     hard, rise = by["shrinking", "FTRL", last], by["fixed", "FTRL", min(s.last for s in slopes)]
@@ -170,20 +170,20 @@ def claims(means: Sequence[Mean], slopes: Sequence[Slope]) -> list[Claim]:
 
 
 def hedged(means: Sequence[Mean]) -> Claim:
-    """What the hedge is worth: the same learner with it and without it, on the longest streams."""
+    """Say what the hedge is worth: the same learner with it and without it, on the longest streams."""
     last = max(m.n for m in means)
     with_it, without = (
         {m.law: m.regret for m in means if m.learner == learner and m.n == last}
         for learner in ("AIOLI, R-free", "AIOLI, R-free, c = 0")
     )
-    told = "; ".join(f"{law} ε: {with_it[law]:.1f} with it, {without[law]:.1f} without" for law in LAWS)
+    found = "; ".join(f"{law} ε: {with_it[law]:.1f} with it, {without[law]:.1f} without" for law in LAWS)
     return Claim(
-        f"it is the hedge that avoids the regret (n = {last})", told, all(with_it[k] < without[k] for k in LAWS)
+        f"it is the hedge that avoids the regret (n = {last})", found, all(with_it[k] < without[k] for k in LAWS)
     )
 
 
 def poly_logarithmic(means: Sequence[Mean], learner: str) -> Claim:
-    """The least c with regret ≤ c·ln n over all n, and from where on the regret is negative."""
+    """Say the least c with regret ≤ c·ln n over all n, and from where on the regret is negative."""
     mine = [m for m in means if m.learner == learner]
     c = max(m.regret / math.log(m.n) for m in mine)
     first = 1 + max((m.n for m in mine if m.regret > 0.0), default=0)
@@ -198,7 +198,7 @@ def poly_logarithmic(means: Sequence[Mean], learner: str) -> Claim:
 
 
 def draw(means: Sequence[Mean]) -> Figure:
-    """Rows: the law; columns: against the ball, and against every θ."""
+    """Draw a row of panels a law: against the ball, and against every θ."""
     figure = Figure(figsize=(10.0, 7.4), layout="constrained")
     grid = figure.subplots(2, 2, sharex=True, sharey=True)
     for i, law in enumerate(LAWS):
@@ -216,10 +216,10 @@ def draw(means: Sequence[Mean]) -> Figure:
 
 
 def draw_panel(axes: Axes, means: Sequence[Mean], against: str) -> None:
-    """Lines on a logarithmic axis that is linear about 0, since an improper learner's regret may be negative."""
-    for learner in CAST:
+    """Draw lines on a logarithmic axis that is linear about 0, since an improper learner's regret may be negative."""
+    for learner in COMPETITORS:
         mine = [m for m in means if m.learner == learner]
-        values = [getattr(m, against) for m in mine]
+        values = column(mine, against)
         style = "o-" if learner in ("FTRL", "AIOLI", "Foster") else ".--"
         axes.plot(
             [m.n for m in mine], values, style, color=COLOURS[learner], markersize=4, linewidth=1.3, label=learner

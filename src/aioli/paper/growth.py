@@ -1,19 +1,28 @@
 r"""How regrets grow: means over runs, the worse of the two laws, and log–log slopes with their uncertainty."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
 
-__all__ = ["exponent", "slope_interval", "worse"]
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
+
+__all__ = ["column", "exponent", "slope_interval", "worse"]
 
 RESAMPLES = 2000
 
 
+def column(rows: Sequence["DataclassInstance"], name: str) -> Vector:
+    """Return the numbers of this name, one a row of a table."""
+    return np.array([vars(row)[name] for row in rows])
+
+
 def worse(regrets: Matrix) -> tuple[int, float, float]:
-    """Which law has the larger mean over its runs, that mean, and its standard error; one line of runs a law."""
+    """Return which law has the larger mean over its runs, that mean, and its standard error; a line of runs a law."""
     means = regrets.mean(axis=1)
     law = int(means.argmax())
     runs = regrets.shape[1]
@@ -21,7 +30,7 @@ def worse(regrets: Matrix) -> tuple[int, float, float]:
 
 
 def exponent(sizes: Vector, values: Matrix) -> Vector:
-    r"""The slope of $\log v$ against $\log s$ by least squares, a line of values each; NaN where one is not above 0."""
+    r"""Return the slope of $\log v$ against $\log s$ of each line of values; NaN where one is not above 0."""
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.where(values > 0.0, np.log(values), math.nan)
     s = np.log(sizes) - np.log(sizes).mean()
@@ -29,7 +38,7 @@ def exponent(sizes: Vector, values: Matrix) -> Vector:
 
 
 def slope_interval(regrets: Mapping[int, Matrix], seed: int = 0) -> tuple[float, float, float]:
-    """The slope of the worse mean regret in n, and its 95 % interval by the bootstrap over runs.
+    """Return the slope of the worse mean regret in n, and its 95 % interval by the bootstrap over runs.
 
     `regrets` holds, for each n, one line of runs a law. Runs are drawn with replacement within each law and n. Where a
     mean is not above 0, in the runs or in a resample, there is no slope: NaN.

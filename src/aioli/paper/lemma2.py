@@ -14,14 +14,15 @@ from aioli.numerics.curvature import paper_curvature_many, tight_curvature_many
 from aioli.numerics.logistic import sigmoid
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
+from aioli.paper.growth import column
+from aioli.paper.results_folder import ResultsFolder
 
 __all__ = ["EXPERIMENT"]
 
 
 @dataclass(frozen=True)
 class Range:
-    """A run: the range C, and how finely b and a are searched."""
+    """A run searches the range C, so finely in b and a."""
 
     C: float
     points: int
@@ -30,7 +31,7 @@ class Range:
 
 @dataclass(frozen=True)
 class Bend:
-    """The curvature at b: the lemma's, the formula for the largest, and the least that a search over a finds."""
+    """A row of the table: the curvature at b by the lemma, by the formula for the largest, and by a search over a."""
 
     C: float
     b: float
@@ -40,12 +41,12 @@ class Bend:
 
 
 def plan(fast: bool) -> list[Range]:
-    """Small and large balls; b goes beyond C, since a prediction may."""
+    """Plan small and large balls; b goes beyond C, since a prediction may."""
     return [Range(C, 41, 2001) if fast else Range(C, 161, 20001) for C in (0.5, 1.0, 4.0, 16.0, 64.0)]
 
 
 def measure(run: Range) -> list[Bend]:
-    """All b from -1.5·C to 1.5·C."""
+    """Measure the curvatures at all b from -1.5·C to 1.5·C."""
     b = np.linspace(-1.5 * run.C, 1.5 * run.C, run.points)
     C = np.full_like(b, run.C)
     searched = [search(float(at), np.linspace(-run.C, run.C, run.searched)) for at in b]
@@ -54,7 +55,7 @@ def measure(run: Range) -> list[Bend]:
 
 
 def search(b: float, a: Vector) -> float:
-    r"""$\min_a 2D(a, b)/(a-b)^2$ over a grid, $D = \log(1 + q(e^{-(a-b)} - 1)) + q(a-b)$.
+    r"""Return $\min_a 2D(a, b)/(a-b)^2$ over a grid, $D = \log(1 + q(e^{-(a-b)} - 1)) + q(a-b)$.
 
     D is that of log(1 + e^a) too, mirrored, and for b ≥ 0 that form of it does not cancel.
     """
@@ -67,11 +68,11 @@ def search(b: float, a: Vector) -> float:
     return float(np.min(2.0 * (np.log1p(q * np.expm1(-gap)) + q * gap) / gap**2))
 
 
-def tell(rows: list[Bend], folder: Folder) -> list[Claim]:
-    """The curvatures and their ratios."""
+def tell(rows: list[Bend], folder: ResultsFolder) -> list[Claim]:
+    """Compare the curvatures by their ratios."""
     folder.write("lemma2", rows)
     folder.draw("lemma2", draw(rows))
-    paper, tight, searched = (np.array([getattr(row, name) for row in rows]) for name in ("paper", "tight", "searched"))
+    paper, tight, searched = (column(rows, name) for name in ("paper", "tight", "searched"))
     off = float(np.max(np.abs(tight / searched - 1.0)))
     inside = np.array([abs(row.b) <= row.C for row in rows])
     gain = (tight / paper)[inside]
@@ -91,7 +92,7 @@ def tell(rows: list[Bend], folder: Folder) -> list[Claim]:
 
 
 def draw(rows: Sequence[Bend]) -> Figure:
-    """Left: the curvatures at C = 4. Right: how much larger the largest is."""
+    """Draw the curvatures at C = 4 at the left, and how much larger the largest is at the right."""
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     at = [row for row in rows if row.C == 4.0]

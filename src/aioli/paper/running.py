@@ -1,4 +1,4 @@
-"""Playing what has not been played yet, several runs at a time, and telling what was found."""
+"""The runner of experiments: plays what has not been played yet, several runs at a time, and prints the claims."""
 
 import importlib
 import os
@@ -8,20 +8,25 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict
 from multiprocessing import get_context
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO, TypeAlias
 
 from aioli.numerics.threads import one_blas_thread
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Cells, Folder, key_of
+from aioli.paper.results_folder import Cells, ResultsFolder, key_of
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 __all__ = ["run_experiments"]
+
+AnyExperiment: TypeAlias = "Experiment[DataclassInstance, DataclassInstance]"
 
 THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS", "VECLIB_MAXIMUM_THREADS", "NUMBA_NUM_THREADS")
 
 
 def run_experiments(out: str, names: Sequence[str], fast: bool, processes: int | None, progress: TextIO) -> None:
     """Measure, draw and print the claims of each experiment; as soon as one is done, before the next begins."""
-    folder = Folder(out)
+    folder = ResultsFolder(out)
     workers = processes or os.cpu_count() or 1
     with one_blas_thread(), _pool(workers) if workers > 1 else nullcontext() as pool:
         for name in names:
@@ -33,17 +38,17 @@ def run_experiments(out: str, names: Sequence[str], fast: bool, processes: int |
                 print(_line(name, claim))
 
 
-def find(name: str) -> Experiment[Any, Any]:
-    """The experiment of the module of this name."""
+def find(name: str) -> AnyExperiment:
+    """Return the experiment of the module of this name."""
     experiment = importlib.import_module(f"aioli.paper.{name}").EXPERIMENT
     assert isinstance(experiment, Experiment)
     return experiment
 
 
 def _measure(
-    experiment: Experiment[Any, Any], folder: Folder, fast: bool, pool: ProcessPoolExecutor | None, progress: TextIO
+    experiment: AnyExperiment, folder: ResultsFolder, fast: bool, pool: ProcessPoolExecutor | None, progress: TextIO
 ) -> list[Cells]:
-    """The rows of all planned runs, in the order of the plan; those that are not known yet are played."""
+    """Return the rows of all planned runs, in the order of the plan; those that are not known yet are played."""
     plan = {key_of(run): run for run in experiment.plan(fast)}
     known = folder.finished(experiment.name)
     missing = {key: run for key, run in plan.items() if key not in known}
@@ -59,12 +64,14 @@ def _measure(
     return [cells for key in plan for cells in known[key]]
 
 
-def _played_here(name: str, runs: dict[str, Any]) -> Iterator[tuple[str, list[Cells]]]:
+def _played_here(name: str, runs: dict[str, "DataclassInstance"]) -> Iterator[tuple[str, list[Cells]]]:
     for key, run in runs.items():
         yield key, play(name, run)
 
 
-def _played_there(name: str, runs: dict[str, Any], pool: ProcessPoolExecutor) -> Iterator[tuple[str, list[Cells]]]:
+def _played_there(
+    name: str, runs: dict[str, "DataclassInstance"], pool: ProcessPoolExecutor
+) -> Iterator[tuple[str, list[Cells]]]:
     waiting = {pool.submit(play, name, run): key for key, run in runs.items()}
     try:
         for done in as_completed(waiting):
@@ -74,14 +81,14 @@ def _played_there(name: str, runs: dict[str, Any], pool: ProcessPoolExecutor) ->
             future.cancel()
 
 
-def play(name: str, run: Any) -> list[Cells]:
-    """The rows of one run, as plain values; called in a process of its own."""
+def play(name: str, run: "DataclassInstance") -> list[Cells]:
+    """Play one run and return its rows as plain values; called in a process of its own."""
     return [asdict(row) for row in find(name).measure(run)]
 
 
 @contextmanager
 def _pool(workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Fresh processes of one thread each: with as many runs as cores, more threads would only wait for each other."""
+    """Start processes of one thread each: with as many runs as cores, more threads would wait for each other."""
     before = {name: os.environ.get(name) for name in THREADS}
     os.environ.update(dict.fromkeys(THREADS, "1"))
     try:
@@ -100,7 +107,7 @@ def _line(name: str, claim: Claim) -> str:
 
 
 class _Counter:
-    """How many runs are done: a line that counts on a terminal, a line every tenth elsewhere."""
+    """A counter of finished runs: a line that counts on a terminal, a line every tenth elsewhere."""
 
     def __init__(self, name: str, total: int, known: int, to: TextIO) -> None:
         self.name, self.total, self.done, self.to = name, total, known, to
@@ -109,7 +116,7 @@ class _Counter:
         self._show()
 
     def step(self) -> None:
-        """One more run is done."""
+        """Count one more run as done."""
         self.done += 1
         if self.live or self.done * 10 // self.total > (self.done - 1) * 10 // self.total:
             self._show()

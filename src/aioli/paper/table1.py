@@ -14,8 +14,8 @@ from aioli.paper.competitors import best_losses, losses
 from aioli.paper.costs import BY_ROUNDS, BY_WIDTH, cost_by_rounds, cost_by_width
 from aioli.paper.drawing import COLOURS, Axes, Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
 from aioli.paper.growth import exponent, slope_interval, worse
+from aioli.paper.results_folder import ResultsFolder
 from aioli.states.certificate import theorem_bound
 from aioli.streams.laws import hazan_koren_levy
 
@@ -35,8 +35,8 @@ CHIS = (1, -1)
 
 
 @dataclass(frozen=True)
-class Cell:
-    """A run: a learner's cost by width or by rounds; or everyone's regret, by n or by B, for one χ and seed."""
+class GrowthRun:
+    """A run measures a learner's cost by width or by rounds; or all regrets, by n or by B, for one χ and seed."""
 
     axis: str
     learner: str
@@ -48,8 +48,8 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Measured:
-    """Size is d, t, n or B; value is a ratio of costs to the smallest size's, or a regret in nats with its bound."""
+class Growth:
+    """A measured value: a ratio of costs to the smallest size's, or a regret in nats with its bound; by d, t, n, B."""
 
     axis: str
     learner: str
@@ -78,35 +78,36 @@ class Line:
     cost_in_t: float
 
 
-def plan(fast: bool) -> list[Cell]:
-    """Costs first: they are timed."""
+def plan(fast: bool) -> list[GrowthRun]:
+    """Plan costs first: they are timed."""
+    seeds = 3 if fast else 20
     costs = [("d", name) for name in BY_WIDTH] + [("t", name) for name in BY_ROUNDS]
     sizes = [("n", n, 12) for n in ((1000, 10_000) if fast else (1000, 3000, 10_000, 30_000, 100_000))]
     sizes += [("B", 3000 if fast else 30_000, B) for B in ((6, 12) if fast else (3, 6, 12, 24))]
     return [
-        *(Cell(axis, name, 0, 0, 0, 0, fast) for axis, name in costs),
-        *(Cell(axis, "", n, B, chi, i, fast) for axis, n, B in sizes for chi in CHIS for i in range(3 if fast else 20)),
+        *(GrowthRun(axis, name, 0, 0, 0, 0, fast) for axis, name in costs),
+        *(GrowthRun(axis, "", n, B, chi, i, fast) for axis, n, B in sizes for chi in CHIS for i in range(seeds)),
     ]
 
 
-def measure(cell: Cell) -> list[Measured]:
-    """The ratios, or the regrets."""
+def measure(cell: GrowthRun) -> list[Growth]:
+    """Measure the ratios of costs, or the regrets."""
     if cell.axis in ("d", "t"):
         repeats = 3 if cell.fast else 9
         cost = (cost_by_width if cell.axis == "d" else cost_by_rounds)(cell.learner, cell.fast, repeats)
-        return [Measured(cell.axis, cell.learner, size, 0, 0, ratio, math.inf) for size, ratio in cost.items()]
+        return [Growth(cell.axis, cell.learner, size, 0, 0, ratio, math.inf) for size, ratio in cost.items()]
     stream = hazan_koren_levy(round(math.exp(cell.radius)), cell.chi, cell.n ** (-2 / 3))
     X, y = stream.take(cell.n, seed=100 * cell.n + cell.seed)
     ball, _ = best_losses(X, y, cell.radius)
     size = cell.n if cell.axis == "n" else cell.radius
     return [
-        Measured(cell.axis, name, size, cell.chi, cell.seed, loss - ball, proven(name, cell.n, cell.radius))
+        Growth(cell.axis, name, size, cell.chi, cell.seed, loss - ball, proven(name, cell.n, cell.radius))
         for name, loss in losses(X, y, cell.radius).items()
     ]
 
 
 def proven(name: str, n: int, B: float) -> float:
-    """The bound on the regret for d = R = 1, constants and all; infinite where there is none."""
+    """Return the bound on the regret for d = R = 1, constants and all; infinite where there is none."""
     if name == "OGD":
         return 3.0 * B * math.sqrt(n)
     if name == "ONS":
@@ -122,8 +123,8 @@ def proven(name: str, n: int, B: float) -> float:
 # ---- what the numbers say
 
 
-def tell(rows: list[Measured], folder: Folder) -> list[Claim]:
-    """The table, the figure, and whether orders of growth are what the paper says."""
+def tell(rows: list[Growth], folder: ResultsFolder) -> list[Claim]:
+    """Write the table and the figure, and say whether orders of growth are what the paper says."""
     lines = [line(rows, name) for name in THEORY]
     folder.write("table1-measured", rows)
     folder.write("table1", lines)
@@ -155,30 +156,30 @@ def tell(rows: list[Measured], folder: Folder) -> list[Claim]:
     ]
 
 
-def regret_claim(rows: Sequence[Measured], of: Line) -> Claim:
-    """Within the proven bound, and how it grows."""
+def regret_claim(rows: Sequence[Growth], of: Line) -> Claim:
+    """Say whether a regret is within its proven bound, and how it grows."""
     mine = [row for row in rows if row.learner == of.algorithm and row.bound < math.inf]
     share = max(row.value / row.bound for row in mine)
     grows = f"n^{of.regret_in_n:.2f} [{of.regret_in_n_low:.2f}, {of.regret_in_n_high:.2f}], "
     grows += f"B^{of.regret_in_B:.2f} [{of.regret_in_B_low:.2f}, {of.regret_in_B_high:.2f}], "
-    told = f"{grows if of.regret_in_n == of.regret_in_n else ''}at most {of.largest_regret:.1f} nats on average"
+    found = f"{grows if of.regret_in_n == of.regret_in_n else ''}at most {of.largest_regret:.1f} nats on average"
     return Claim(
         f"the regret of {of.algorithm} is at most {of.regret_in_theory}, times a constant",
-        f"{told}, {share:.3f} of its proven bound",
+        f"{found}, {share:.3f} of its proven bound",
         share <= 1.0,
     )
 
 
-def line(rows: Sequence[Measured], name: str) -> Line:
-    """All exponents of one algorithm."""
+def line(rows: Sequence[Growth], name: str) -> Line:
+    """Make the table's line of one algorithm: all of its exponents."""
     n, B = (regrets(rows, axis, name) for axis in ("n", "B"))
     largest = max(worse(values)[1] for at in (n, B) for values in at.values())
     widths, rounds = cost(rows, "d", WIDE.get(name, name)), cost(rows, "t", LONG.get(name, name))
     return Line(name, *THEORY[name], *slope_interval(n), *slope_interval(B), largest, widths, rounds)
 
 
-def regrets(rows: Sequence[Measured], axis: str, learner: str) -> dict[int, np.ndarray]:
-    """For each n or B, one line of runs a χ."""
+def regrets(rows: Sequence[Growth], axis: str, learner: str) -> dict[int, np.ndarray]:
+    """Return for each n or B the regrets, one line of runs a χ."""
     mine = [row for row in rows if row.axis == axis and row.learner == learner]
     return {
         size: np.array([[row.value for row in mine if row.size == size and row.chi == chi] for chi in CHIS])
@@ -186,14 +187,14 @@ def regrets(rows: Sequence[Measured], axis: str, learner: str) -> dict[int, np.n
     }
 
 
-def cost(rows: Sequence[Measured], axis: str, learner: str) -> float:
-    """The exponent of a cost."""
+def cost(rows: Sequence[Growth], axis: str, learner: str) -> float:
+    """Return the exponent of a cost."""
     mine = [row for row in rows if row.axis == axis and row.learner == learner]
     return float(exponent(np.array([row.size for row in mine]), np.array([row.value for row in mine])))
 
 
-def draw(rows: Sequence[Measured]) -> Figure:
-    """Costs above, regrets below."""
+def draw(rows: Sequence[Growth]) -> Figure:
+    """Draw costs above and regrets below."""
     figure = Figure(figsize=(9.5, 7.4), layout="constrained")
     grid = figure.subplots(2, 2)
     for axes, axis, label in ((grid[0, 0], "d", "columns d"), (grid[0, 1], "t", "rounds t so far")):
@@ -212,8 +213,8 @@ def draw(rows: Sequence[Measured]) -> Figure:
     return figure
 
 
-def draw_regrets(axes: Axes, rows: Sequence[Measured], axis: str, label: str) -> None:
-    """Worse means; the axis is linear about 0."""
+def draw_regrets(axes: Axes, rows: Sequence[Growth], axis: str, label: str) -> None:
+    """Draw the worse mean regrets; the axis is linear about 0."""
     for name in THEORY:
         at = regrets(rows, axis, name)
         axes.plot(
@@ -225,4 +226,4 @@ def draw_regrets(axes: Axes, rows: Sequence[Measured], axis: str, label: str) ->
     axes.legend(frameon=False, fontsize=7)
 
 
-EXPERIMENT = Experiment("table1", Measured, plan, measure, tell, timed=True)
+EXPERIMENT = Experiment("table1", Growth, plan, measure, tell, timed=True)

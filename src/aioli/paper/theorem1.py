@@ -17,7 +17,8 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.spec import Curvature
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
+from aioli.paper.growth import column
+from aioli.paper.results_folder import ResultsFolder
 from aioli.streams.laws import hazan_koren_levy
 from aioli.streams.synthetic import against, named
 
@@ -35,7 +36,7 @@ ROUNDING = 1e-6  # nats: best_in_ball is right to 1e-8, and sums over 10⁴ roun
 
 @dataclass(frozen=True)
 class Bounded:
-    """A run: a stream of n rows and d columns, for every λ and variant at once."""
+    """A run plays a stream of n rows and d columns, for every λ and variant at once."""
 
     stream: str
     d: int
@@ -45,7 +46,7 @@ class Bounded:
 
 @dataclass(frozen=True)
 class Chain:
-    """Four numbers of nats that should not fall from left to right."""
+    """A row of the table: four numbers of nats that should not fall from left to right."""
 
     stream: str
     d: int
@@ -60,27 +61,27 @@ class Chain:
 
     @property
     def holds(self) -> bool:
-        """Whether they are in order."""
+        """Return whether the four numbers are in order."""
         ordered = (self.regret, self.tight_certificate, self.certificate, self.theorem)
         return all(low <= high + ROUNDING for low, high in pairwise(ordered))
 
 
 def plan(fast: bool) -> list[Bounded]:
-    """Widths from 1 to 64 and radii from 1 to 16; one law has one column only, and to turn takes two."""
+    """Plan widths from 1 to 64 and radii from 1 to 16; one law has one column only, and to turn takes two."""
     n, widths = (400, (1, 4)) if fast else (10_000, (64, 16, 4, 1))
     cells = product(STREAMS, widths, (1.0, 4.0, 16.0))
     return [Bounded(name, d, B, n) for name, d, B in cells if d == 1 or name != "hkl" if d > 1 or name != "rotating"]
 
 
 def measure(run: Bounded) -> list[Chain]:
-    """Three ridges and four variants, each after n/100, n/10 and n rows."""
+    """Play three ridges and four variants, each after n/100, n/10 and n rows."""
     lengths = (run.n // 100, run.n // 10, run.n)
     known = None if run.stream.startswith("adversary") else _law(run)
     best = known and [best_in_ball(known[0][:n], known[1][:n], run.radius, intercept=False).loss for n in lengths]
     chains = []
     for ridge, (variant, curvature, c) in product(sorted({run.radius**-2, 0.01, 1.0}), VARIANTS):
         learner = AIOLI(run.radius, ridge, c, curvature, intercept=False)
-        for i, (n, X, y) in enumerate(_spec(learner, run, lengths, known)):
+        for i, (n, X, y) in enumerate(_played(learner, run, lengths, known)):
             least = best[i] if best else best_in_ball(X, y, run.radius, intercept=False).loss
             running, tight = learner.certificate(), learner.certificate(tight=True)
             numbers = (learner.loss - least, float(tight), float(running), running.theorem)
@@ -89,7 +90,7 @@ def measure(run: Bounded) -> list[Chain]:
 
 
 def on_the_sphere(X: Matrix) -> Matrix:
-    """Rows of length 1, in the same directions."""
+    """Return rows of length 1, in the same directions."""
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
@@ -100,10 +101,10 @@ def _law(run: Bounded) -> tuple[Matrix, Vector]:
     return on_the_sphere(X), y
 
 
-def _spec(
+def _played(
     learner: AIOLI, run: Bounded, lengths: Sequence[int], known: tuple[Matrix, Vector] | None
 ) -> Iterator[tuple[int, Matrix, Vector]]:
-    """Play on to each length; yields it with the rows and labels so far. An adversary's labels are made on the way."""
+    """Play on to each length; yield it with the rows and labels so far. An adversary's labels are made on the way."""
     X, y = known or (_adversary_rows(run), np.empty(run.n))
     start = 0
     for n in lengths:
@@ -124,8 +125,8 @@ def _adversary_rows(run: Bounded) -> Matrix:
 # ---- what the numbers say
 
 
-def tell(rows: list[Chain], folder: Folder) -> list[Claim]:
-    """The chain for every row, and how much each link gives away."""
+def tell(rows: list[Chain], folder: ResultsFolder) -> list[Claim]:
+    """Check the chain for every row, and say how much each link gives away."""
     folder.write("theorem1", rows)
     folder.draw("theorem1", draw(rows))
     broken = [row for row in rows if not row.holds]
@@ -148,7 +149,7 @@ def tell(rows: list[Chain], folder: Folder) -> list[Claim]:
 
 
 def share_claim(rows: Sequence[Chain], says: str, variant: str) -> Claim:
-    """How near to the bound the longest games of a variant came."""
+    """Say how near to the bound the longest games of a variant came."""
     mine = [row for row in rows if row.variant == variant and row.n == max(row.n for row in rows)]
     worst = max(mine, key=lambda row: row.regret / row.theorem)
     return Claim(
@@ -164,7 +165,7 @@ def _middle(rows: Sequence[Chain], of: Callable[[Chain], float]) -> float:
 
 
 def draw(rows: Sequence[Chain]) -> Figure:
-    """A panel a variant: everything below the diagonal is below the theorem."""
+    """Draw a panel a variant: everything below the diagonal is below the theorem."""
     figure = Figure(figsize=(9.0, 7.6), layout="constrained")
     grid = figure.subplots(2, 2, sharex=True, sharey=True)
     for axes, (variant, _, _) in zip(grid.flat, VARIANTS, strict=True):
@@ -172,7 +173,7 @@ def draw(rows: Sequence[Chain]) -> Figure:
         x = [row.theorem for row in mine]
         for name, colour in (("certificate", "#e0a100"), ("tight_certificate", "#c84c09"), ("regret", "#0b6e4f")):
             label = name.replace("_", " ")
-            axes.scatter(x, [getattr(row, name) for row in mine], s=5, color=colour, label=label, linewidths=0)
+            axes.scatter(x, column(mine, name), s=5, color=colour, label=label, linewidths=0)
         diagonal = np.geomspace(min(x), max(x), 100)
         axes.plot(diagonal, diagonal, "k--", linewidth=0.8, label="the theorem's bound")
         axes.set(xscale="log", title=variant)

@@ -16,7 +16,7 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.baselines.algorithm2 import Algorithm2
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
-from aioli.paper.folder import Folder
+from aioli.paper.results_folder import ResultsFolder
 from aioli.paper.theorem1 import on_the_sphere
 from aioli.states.certificate import theorem_bound
 from aioli.streams.synthetic import against, named
@@ -26,7 +26,7 @@ __all__ = ["EXPERIMENT"]
 
 @dataclass(frozen=True)
 class Descent:
-    """A run: a stream of n rows and d columns, and B; λ is 1/B²."""
+    """A run plays a stream of n rows and d columns with B; λ is 1/B²."""
 
     stream: str
     d: int
@@ -36,7 +36,7 @@ class Descent:
 
 @dataclass(frozen=True)
 class Kept:
-    """Regret and bound in nats, the theorem's T, and the farthest that a probability was from the exact argmin's."""
+    """A row of the table: regret and bound in nats, T, and the farthest of a probability from the exact argmin's."""
 
     stream: str
     d: int
@@ -49,20 +49,20 @@ class Kept:
 
 
 def plan(fast: bool) -> list[Descent]:
-    """Where n·T gradient steps can be afforded: T grows like B²."""
+    """Plan runs where n·T gradient steps can be afforded: T grows like B²."""
     radii, sizes, widths = ((1.0, 2.0), (100,), (1, 4)) if fast else ((1.0, 2.0, 4.0, 8.0), (100, 1000), (1, 4, 16))
     cells = product(("logistic", "separable", "adversary"), widths, reversed(radii), reversed(sizes))
     return [Descent(name, d, B, n) for name, d, B, n in cells]
 
 
 def steps(n: int, radius: float, ridge: float, widest: float = 1.0) -> int:
-    """The theorem's T."""
+    """Return the theorem's T."""
     ratio = widest**2 / ridge
     return math.ceil((4.0 + ratio) * math.log(3.0 * n**2 * ratio * (n * ratio / 8.0 + radius)))
 
 
 def measure(run: Descent) -> list[Kept]:
-    """The listing with T steps, and the exact learner on the same rows and labels."""
+    """Play the listing with T steps, and the exact learner on the same rows and labels."""
     ridge = run.radius**-2
     T = steps(run.n, run.radius, ridge)
     listing = Algorithm2(run.radius, ridge, widest=1.0, steps=T, intercept=False)
@@ -80,8 +80,8 @@ def measure(run: Descent) -> list[Kept]:
     return [Kept(run.stream, run.d, run.radius, run.n, T, regret, bound + 1.0, farthest)]
 
 
-def tell(rows: list[Kept], folder: Folder) -> list[Claim]:
-    """Regret and bound, and T."""
+def tell(rows: list[Kept], folder: ResultsFolder) -> list[Claim]:
+    """Compare regret with the bound, and the listing with the exact argmin."""
     folder.write("theorem2", rows)
     folder.draw("theorem2", draw(rows))
     share = max(row.regret / row.bound for row in rows)
@@ -102,7 +102,7 @@ def tell(rows: list[Kept], folder: Folder) -> list[Claim]:
 
 
 def draw(rows: Sequence[Kept]) -> Figure:
-    """Left: regret below the bound. Right: T."""
+    """Draw regret and bound at the left, and T at the right."""
     figure = Figure(figsize=(9.0, 3.6), layout="constrained")
     left, right = figure.subplots(1, 2)
     for stream, marker, colour in (

@@ -8,29 +8,29 @@ import os
 from collections.abc import Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from aioli import __version__
+from aioli.snapshots.tree import Plain
 
 if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
     from matplotlib.figure import Figure
 
-    from aioli.paper.experiment import Record
+__all__ = ["ResultsFolder", "key_of"]
 
-__all__ = ["Folder", "key_of"]
-
-Cells = dict[str, Any]
+Cells: TypeAlias = dict[str, Plain]  # a row of a table: its values by name
 
 
-class Folder:
-    """Tables as CSV, figures as PNG and PDF, and one line of JSON for every finished run in `runs/`."""
+class ResultsFolder:
+    """A folder of tables as CSV, figures as PNG and PDF, and one line of JSON for every finished run in `runs/`."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
         (self.path / "runs").mkdir(parents=True, exist_ok=True)
 
     def finished(self, experiment: str) -> dict[str, list[Cells]]:
-        """The rows of every finished run, by its key. A line that was cut off in the middle is no finished run."""
+        """Return the rows of every finished run, by its key. A line that was cut off is no finished run."""
         runs = self._runs(experiment)
         known: dict[str, list[Cells]] = {}
         if runs.exists():
@@ -49,15 +49,15 @@ class Folder:
                 "\n" + json.dumps({"run": key, "rows": rows})
             )  # the newline first: it ends a line cut off before
 
-    def write(self, name: str, rows: Sequence["Record"]) -> None:
-        """A table: one line a row, under the names of its fields."""
+    def write(self, name: str, rows: Sequence["DataclassInstance"]) -> None:
+        """Write a table: one line a row, under the names of its fields."""
         with (self.path / f"{name}.csv").open("w", newline="", encoding="utf-8") as file:
             writer = csv.DictWriter(file, [field.name for field in fields(rows[0])])
             writer.writeheader()
             writer.writerows(asdict(row) for row in rows)
 
     def draw(self, name: str, figure: "Figure") -> None:
-        """A figure, to look at and to print; the same numbers give the same bytes."""
+        """Write a figure, to look at and to print; the same numbers give the same bytes."""
         pixels = io.BytesIO()
         figure.savefig(pixels, dpi=130)
         image = importlib.import_module("PIL.Image").open(pixels)  # matplotlib's own
@@ -68,6 +68,6 @@ class Folder:
         return self.path / "runs" / f"{experiment}.jsonl"
 
 
-def key_of(run: "Record") -> str:
-    """What makes a run the same run: its parameters, and the version that played it."""
+def key_of(run: "DataclassInstance") -> str:
+    """Return what makes a run the same run: its parameters, and the version that played it."""
     return json.dumps({"aioli": __version__, **asdict(run)}, sort_keys=True)
