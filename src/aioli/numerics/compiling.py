@@ -44,7 +44,7 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
 
 
 class Dispatcher(Protocol):
-    """What is asked of a function that Numba compiles; Numba has no types."""
+    """A function that Numba compiles: the part of it that is used here, since Numba has no types."""
 
     __name__: str
     overloads: dict[object, Any]

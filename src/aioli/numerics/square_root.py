@@ -1,7 +1,8 @@
 r"""The inverse of a matrix that grows by one row a round, kept as $A^{-1} = SS^\top$ (Potter's square root).
 
 S has the square root of the condition number of A, so it keeps twice the digits, and $x^\top A^{-1}x = \|S^\top x\|^2$
-cannot turn negative.
+cannot turn negative. These are products by BLAS, for learners that are formulas; `states.dense.factored` is the same
+algebra as one compiled loop over rows, which adds up in another order, so neither can stand for the other.
 """
 
 import math

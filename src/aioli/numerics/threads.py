@@ -76,7 +76,7 @@ def one_blas_thread() -> Iterator[None]:
 
 
 class ThreadPools(Protocol):
-    """What is asked of threadpoolctl, which has no types."""
+    """Limits the threads of libraries: the part of threadpoolctl, which has no types, that is called here."""
 
     def limit(self, *, limits: int, user_api: str) -> AbstractContextManager[object]:
         """Keep the libraries of a kind to so many threads."""

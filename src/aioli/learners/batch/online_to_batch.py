@@ -252,8 +252,8 @@ class OnlineToBatch(RemembersParts):
         return model
 
     def __repr__(self) -> str:
-        told = f"  # {self.rounds} rows, {len(self._slots())} states averaged" if self.rounds else ""
-        return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}, share={self.share:g}){told}"
+        suffix = f"  # {self.rounds} rows, {len(self._slots())} states averaged" if self.rounds else ""
+        return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}, share={self.share:g}){suffix}"
 
     # ---- within
 

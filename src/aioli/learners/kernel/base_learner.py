@@ -1,4 +1,4 @@
-"""What a map of features plays with: the forecasters on rows of columns, and the learner on rows of features."""
+"""Forecasters, which play on rows of columns, and the base learner of one, which plays on rows of features."""
 
 import copy
 import math
@@ -56,7 +56,7 @@ class Forecaster(ABC):
 
 
 class BaseLearner:
-    """The learner of features underneath a map: any of the package, asked only for what it can do."""
+    """Holds the learner that plays on features: any of the package, asked only for what it can do."""
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner

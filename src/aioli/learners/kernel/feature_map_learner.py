@@ -1,4 +1,4 @@
-"""A learner over features of its rows: columns through the border, a map, and any learner of the package underneath."""
+"""A learner over features of its rows: columns through the border, a map, and any learner of the package on it."""
 
 from abc import abstractmethod
 from functools import partial
@@ -65,7 +65,7 @@ class FeatureMap(Forecaster):
 
 
 class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
-    """What kernel approximations share. A subclass writes `_maps`, which makes its feature maps, and `_parameters`."""
+    """A kernel approximation over any learner. A subclass writes `_maps`, which makes its feature maps, and `_parameters`."""
 
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What a kernel learner remembers: its kernel, the rows, and the factor that grows with them; and how it plays rows."""
+"""The memory of a kernel learner, which plays rows: the kernel, the rows, and the factor that grows with them."""
 
 import math
 from dataclasses import replace

@@ -38,7 +38,7 @@ class Nystrom(FeatureMapLearner):
     When the budget is spent the dictionary stays, as long as rows come from where it is. Once the running mean of
     residuals is half again above its least, and above 0.1, a row takes the place of the point that the others say best,
     if it tells four times as much as that one: each exchange multiplies $\det K_{DD} \le 1$ by four, so there are at
-    most $m\log_4(1/\text{accuracy})$ of them. The learner underneath is restricted to what is left, exactly as if its
+    most $m\log_4(1/\text{accuracy})$ of them. The base learner is restricted to what is left, exactly as if its
     rows had been seen so from the beginning, and its certificate stays true (`learners.kernel.dictionary`).
 
     Parameters

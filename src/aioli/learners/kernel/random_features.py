@@ -24,7 +24,7 @@ class RandomFeatures(FeatureMapLearner):
 
     with $\omega \sim N(0, I/s^2)$ for $k = e^{-\|x-y\|^2/2s^2}$, and Cauchy for $k = e^{-\|x-y\|_1/s}$: the error of
     the kernel falls like $1/\sqrt D$. Cosine and sine of one direction together have length 1 for every x, and less
-    variance than cosines of random phase. The learner underneath plays on φ(x), and its bounds are against every
+    variance than cosines of random phase. The base learner plays on φ(x), and its bounds are against every
     function $\theta^\top\varphi$ of the ball.
 
     Parameters

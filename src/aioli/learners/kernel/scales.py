@@ -1,4 +1,4 @@
-"""What rows say of scales, without a label: a sample of them, and the unit in which a typical distance is 1."""
+"""Scales of columns without a label: a sample of rows, and the unit in which a typical distance of them is 1."""
 
 from dataclasses import dataclass
 from typing import Literal, Self
