@@ -233,16 +233,18 @@ def _run(given: argparse.Namespace) -> int:
             return demo.run_demo(main, given.folder)
     elif given.command == "run":
         _start_lightly()
-        from aioli.commands.run import Options, run_stream
+        from aioli.commands.options import RunOptions
+        from aioli.commands.run import run_stream
 
         asked = {
             name: getattr(given, name)
             for name in ("source", "learner", "rows", "seed", "predictions", "save", "report")
         }
         kept = {name: getattr(given, name) for name in ("checkpoint", "resume", "every")}
-        run_stream(Options(**asked, **kept, reading=_reading(given), as_json=given.json))
+        run_stream(RunOptions(**asked, **kept, reading=_reading(given), as_json=given.json))
     elif given.command == "compare":
-        from aioli.commands.compare import ComparisonOptions, compare_stream
+        from aioli.commands.compare import compare_stream
+        from aioli.commands.options import ComparisonOptions
 
         asked = {name: getattr(given, name) for name in ("source", "learner", "rows", "seed", "report", "figure")}
         peers = tuple(name for name in given.peers.split(",") if name)

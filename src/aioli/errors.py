@@ -67,6 +67,8 @@ class RowRefused(AioliError):
         What came there.
     remedy
         What the caller can do.
+    place
+        Where the row is to be found, such as "line 12 of visits.csv", where the caller did not count rows.
     """
 
     def __init__(
@@ -77,21 +79,24 @@ class RowRefused(AioliError):
         column: int | str | None = None,
         value: object = None,
         remedy: str = "",
+        place: str | None = None,
     ) -> None:
         self.problem, self.row, self.column, self.value, self.remedy = problem, row, column, value, remedy
-        super().__init__(self._told("the row" if row is None else f"row {row}") + UNCHANGED)
+        self.place = place
+        counted = "the row" if row is None else f"row {row}"
+        super().__init__(self._message(counted) + UNCHANGED if place is None else self._message(place))
 
-    def placed(self, where: str) -> str:
-        """Return the message with the row called by its place, such as its line in a file."""
-        return self._told(where)
+    def placed(self, place: str) -> "RowRefused":
+        """Return the same refusal of a row that is called by its place, such as its line in a file."""
+        return _row_refused(type(self), self.problem, self.row, self.column, self.value, self.remedy, place)
 
-    def _told(self, where: str) -> str:
+    def _message(self, where: str) -> str:
         column = "" if self.column is None else f"column {self.column!r} "
         remedy = f"; {self.remedy}" if self.remedy else ""
         return f"{where}: {column}{self.problem}{remedy}"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return _row_refused, (type(self), self.problem, self.row, self.column, self.value, self.remedy)
+        return _row_refused, (type(self), self.problem, self.row, self.column, self.value, self.remedy, self.place)
 
 
 class LabelRefused(RowRefused):
@@ -119,6 +124,12 @@ class SnapshotRefused(AioliError):
 
 
 def _row_refused(
-    kind: type[RowRefused], problem: str, row: int | None, column: int | str | None, value: object, remedy: str
+    kind: type[RowRefused],
+    problem: str,
+    row: int | None,
+    column: int | str | None,
+    value: object,
+    remedy: str,
+    place: str | None,
 ) -> RowRefused:
-    return kind(problem, row=row, column=column, value=value, remedy=remedy)
+    return kind(problem, row=row, column=column, value=value, remedy=remedy, place=place)

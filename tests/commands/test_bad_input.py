@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from command_files import HEADER, visits, write_visits
 
+import aioli
 from aioli.cli import main
 from aioli.commands import summary
-from aioli.snapshots import codec as files
+from aioli.learners.protocol import Capability
 from aioli.store.models import save_model
 
 GOOD = 1500  # rows before the bad one: more than the thousand by which columns are told apart
@@ -142,8 +143,6 @@ def test_nan_is_a_missing_value(tmp_path: Path, capsys: pytest.CaptureFixture[st
         (["--learner", "AIOLI(breadth=1)"], ["no parameter 'breadth'", "radius"]),
         (["--learner", "AIOLI(2)"], ["is no learner"]),
         (["--learner", "__import__('os').getcwd()"], ["is no learner"]),
-        (["--learner", "OGD", "--save", "m"], ["OGD cannot be saved; use AIOLI or Auto"]),
-        (["--learner", "OGD", "--checkpoint", "kept"], ["OGD cannot be saved"]),
         (["--columns", "-1"], ["-1", "at least 0"]),
         (["--format", "xml"], ["'xml'", "csv, tsv"]),
         (["--number", "colour"], ["column 'colour'", "is no number"]),
@@ -162,6 +161,16 @@ def test_what_cannot_be_done_is_refused_before_a_row_is_read(
     assert main(["run", "visits.csv", "--label", "bought", *arguments]) == 1
     sentence(capsys, *parts)
     assert {path.name for path in tmp_path.rglob("*")} <= {"visits.csv", "kept"}
+
+
+@pytest.mark.parametrize("asked", ["--save", "--checkpoint"])
+def test_a_learner_that_cannot_be_saved_is_refused_before_a_row_is_read(
+    asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    source = write_visits(tmp_path / "visits.csv", 20)
+    monkeypatch.setattr(aioli.AIOLI, "capabilities", aioli.AIOLI.capabilities - {Capability.SAVES})
+    assert run(source, "--label", "bought", "--learner", "AIOLI", asked, tmp_path / "kept") == 1
+    sentence(capsys, "AIOLI cannot be saved; use Auto, or leave out --save and --checkpoint")
 
 
 @pytest.mark.parametrize("learner", ["AIOLI", "Auto", "OGD"])
@@ -184,7 +193,7 @@ def no_space(*_: object, **__: object) -> Any:
         (lambda patch: patch.setattr(os, "fsync", no_space), "out.csv"),
         (lambda patch: patch.setattr(summary, "write_predictions", no_space), "standard output"),
         (lambda patch: patch.setattr("aioli.store.predictions._write_csv", no_space), "out.csv"),
-        (lambda patch: patch.setattr(files, "save_file", no_space), "model.aioli"),
+        (lambda patch: patch.setattr(Path, "write_bytes", no_space), "model.aioli"),
         (lambda patch: patch.setattr("aioli.report.page.page", no_space), "page.html"),
     ],
 )

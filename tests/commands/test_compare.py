@@ -16,7 +16,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli import Auto
 from aioli.cli import main
 from aioli.commands import compare
-from aioli.commands.comparison_display import ContestDisplay
+from aioli.commands.comparison_display import ComparisonDisplay
 from aioli.evaluate.comparison import Comparison
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.synthetic import named
@@ -102,15 +102,16 @@ def test_sparse_rows_reach_everybody(ending: str, tmp_path: Path, capsys: pytest
     assert all(math.isfinite(scores["log_loss"]) for scores in found["learners"].values())
 
 
-def test_a_terminal_has_a_table_that_leaves_no_trace() -> None:
+def test_a_terminal_has_a_table_that_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("aioli.commands.display.EVERY", 0.0)
     terminal = Terminal()
-    display = ContestDisplay(None, terminal)
-    contest = Comparison(SyntheticStream("synthetic:logistic", 50, 0), Auto(), {"half": Broken(100, 0.5)})
-    for _ in contest.tables():
-        display._last = -math.inf  # it is time again
-        display.show(contest)
-    display.end(contest)
-    contest.close()
+    stream = SyntheticStream("synthetic:logistic", 50, 0)
+    comparison = Comparison(stream, Auto(), {"half": Broken(100, 0.5)}, turn=lambda: display.show())
+    display = ComparisonDisplay(comparison, None, terminal)
+    for _ in comparison.tables():
+        display.show()
+    display.end()
+    comparison.close()
     shown = terminal.getvalue()
     assert "half" in shown
     assert "rows/s" in shown
@@ -213,26 +214,26 @@ def test_everybody_plays_the_same_rows_and_is_looked_at_together() -> None:
             seen.append(X.copy())
             return super().announce(X, y, weights)
 
-    contest = Comparison(SyntheticStream("synthetic:logistic", 3000, 0), Auto(), {"watching": Watching(9999, 0.5)})
-    for rows in contest.tables():
-        assert rows == contest.rows
-    contest.close()
+    comparison = Comparison(SyntheticStream("synthetic:logistic", 3000, 0), Auto(), {"watching": Watching(9999, 0.5)})
+    for rows in comparison.tables():
+        assert rows == comparison.rows
+    comparison.close()
     assert_array_equal(np.concatenate(seen), stream(3000)[0])
     assert max(map(len, seen)) <= 1024
-    assert contest.history[-1].rows == contest.entrants[0].board.rows == contest.rows == 3000
-    for point in contest.history:
+    assert comparison.history.points[-1].rows == comparison.entrants[0].scores.rows == comparison.rows == 3000
+    for point in comparison.history.points:
         assert point.peers["watching"] == pytest.approx(math.log(2.0))
 
 
 def test_memory_does_not_grow_with_the_rows() -> None:
     def peak(rows: int) -> int:
-        contest = Comparison(SyntheticStream("synthetic:logistic", rows, 0), Auto(), {"half": Broken(rows, 0.5)})
+        comparison = Comparison(SyntheticStream("synthetic:logistic", rows, 0), Auto(), {"half": Broken(rows, 0.5)})
         tracemalloc.start()
-        for _ in contest.tables():
+        for _ in comparison.tables():
             pass
         most = tracemalloc.get_traced_memory()[1]
         tracemalloc.stop()
-        contest.close()
+        comparison.close()
         return most
 
     peak(5000)  # loads what is loaded once

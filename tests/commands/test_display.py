@@ -13,8 +13,8 @@ from command_files import write_visits
 
 from aioli import AIOLI
 from aioli.cli import main
-from aioli.commands.display import Display, as_json, told
-from aioli.evaluate.loop import Playing
+from aioli.commands.display import RunDisplay, as_json, as_lines
+from aioli.evaluate.run import Run
 from aioli.evaluate.scores import LogLoss
 from aioli.streams.synthetic_stream import SyntheticStream
 
@@ -66,7 +66,7 @@ def test_a_summary_without_a_word_in_json_is_null() -> None:
         "loss": None,
         "rows": 3,
     }
-    assert told({"log_loss": float("nan"), "rows": 12345, "brier": 0.25}) == (
+    assert as_lines({"log_loss": float("nan"), "rows": 12345, "brier": 0.25}) == (
         "log loss  –\n    rows  12,345\n   brier  0.25"
     )
 
@@ -82,16 +82,14 @@ def test_the_line_on_a_terminal_tells_all_fits_and_is_wiped_away(width: int, mon
     controller, terminal = pty.openpty()
     fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
     monkeypatch.setattr("aioli.commands.display.EVERY", 0.0)
-    playing = Playing(SyntheticStream("synthetic:logistic", 5000, 0), AIOLI())
+    run = Run(SyntheticStream("synthetic:logistic", 5000, 0), AIOLI())
     table = io.StringIO()
     with os.fdopen(terminal, "w", encoding="utf-8") as screen:
-        display = Display(table, screen)
-        display.start(playing)
-        for _ in playing.tables():
-            display.show(playing)
-        playing.settle()
-        display.end(playing)
-    playing.close()
+        display = RunDisplay(run, table, screen)
+        for _ in run.tables():
+            display.show()
+        display.end()
+    run.close()
     seen = os.read(controller, 1 << 16).decode()
     os.close(controller)
     assert seen.endswith(WIPED)

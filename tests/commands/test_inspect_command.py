@@ -80,4 +80,4 @@ def test_the_checkpoint_of_a_run_is_no_model(tmp_path: Path, capsys: pytest.Capt
     source.write_text("x,y\n1,0\n2,1\n3\n")
     assert main(["run", str(source), "--label", "y", "--checkpoint", str(kept), "--json"]) == 1
     assert main(["inspect", str(kept / "run.aioli")]) == 1
-    assert "a learner of type 'a run'" in capsys.readouterr().err
+    assert "a learner of type 'Run'" in capsys.readouterr().err

@@ -13,9 +13,9 @@ from command_files import write_visits
 ROWS = 3_000
 # Where to kill: before or after the n-th call of a function that a checkpoint, or the end of a run, comes through.
 STAGES = [
-    ("aioli.snapshots.legacy_files", "save_file", 3, False),  # the learner has not been written, nor the run
-    ("aioli.snapshots.legacy_files", "save_file", 4, True),  # a file is whole, but has not got its name
-    ("aioli.snapshots.legacy_files", "os.replace", 4, True),  # it has, but nobody knows it on the disk
+    ("aioli.snapshots.codec", "save", 3, False),  # nothing has been written
+    ("aioli.snapshots.whole_files", "_sync", 5, True),  # a file is whole, but has not got its name
+    ("aioli.snapshots.whole_files", "os.replace", 4, True),  # it has, but nobody knows it on the disk
     ("aioli.store.checkpoints", "Spool.sync", 2, True),  # predictions are further than the checkpoint
     ("aioli.store.checkpoints", "Checkpoints.keep", 5, True),
     ("aioli.commands.summary", "write_predictions", 1, False),

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.whole_files import naming, replacing
+from aioli.snapshots.whole_files import os_errors_naming, replacing
 from aioli.store.predictions import Spool, write_predictions
 
 NAMES = [("no", "yes"), ('a "b", c', "line\nbreak"), ("größe", "大"), ("x" * 10_000, "0")]
@@ -64,7 +64,7 @@ def test_a_spool_goes_on_behind_the_rows_that_are_kept(tmp_path: Path) -> None:
 
 
 def write_half(target: Path, owner: str | None) -> None:
-    with naming(target), replacing(target, owner) as temporary:
+    with os_errors_naming(target), replacing(target, owner) as temporary:
         temporary.write_text("half")
         raise OSError(28, "No space left on device")
 

@@ -8,36 +8,36 @@ import importlib
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from aioli.commands.comparison_display import ContestDisplay, columns_of_text
+from aioli.commands.comparison_display import ComparisonDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
+from aioli.commands.learner_spec import learner_for
+from aioli.commands.options import ComparisonOptions
 from aioli.commands.output_paths import check_apart
 from aioli.commands.peers import LIBRARIES, peers_of
-from aioli.commands.run import Options, check_label, make_learner
-from aioli.commands.summary import check_both_classes, find_regret, label_names, summarised, write_report
+from aioli.commands.summary import certificate_of, check_both_classes, check_rows, find_regret, write_report
+from aioli.errors import AioliError, FileRefused
 from aioli.evaluate.comparison import UNTIMED, Clock, Comparison, Peer
 from aioli.evaluate.sums import Scores
 from aioli.snapshots.whole_files import check_target
-from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SyntheticStream
 
-__all__ = ["ComparisonOptions", "compare_stream"]
+__all__ = ["compare_stream"]
 
 FIGURES = (".png", ".svg", ".pdf")
 INSTALL = "pip install 'aioli-online[bench]'"
-SCORES = ("log_loss", "brier", "auc", "ece", "accuracy")
 HEADING = ("", "log loss", "Brier", "AUC", "ECE", "accuracy", "µs a row", "time", "certificate")
-
-
-@dataclass(frozen=True)
-class ComparisonOptions(Options):
-    """What `aioli compare` was asked for: a run, the libraries of the peers, and a file for the plot."""
-
-    peers: Sequence[str] = tuple(LIBRARIES)
-    figure: str | None = None
+FORMS = {
+    "log_loss": "{:.4f}",
+    "brier": "{:.4f}",
+    "auc": "{:.4f}",
+    "ece": "{:.4f}",
+    "accuracy": "{:.4f}",
+    "microseconds_a_row": "{:,.1f}",
+    "time_ratio": "{:.3g}×",
+    "certificate": "{:,.1f} nats",
+}
 
 
 def compare_stream(options: ComparisonOptions) -> None:
@@ -45,49 +45,46 @@ def compare_stream(options: ComparisonOptions) -> None:
     _check(options)
     stream = options.stream()
     with closing(stream):
-        check_label(options, stream)
-        learner = make_learner(options, stream)
+        learner = learner_for(options.learner, stream)
         if isinstance(stream, SyntheticStream):
             stream.learner = learner
-        _compare(options, stream, learner)
+        peers, missing = _invited(options.peers, stream.sparse)
+        comparison = Comparison(stream, learner, peers, options.report is not None, turn=lambda: display.show())
+        display = ComparisonDisplay(comparison, None if options.as_json or sys.stdout.isatty() else sys.stdout)
+        for sentence in missing.values():
+            display.say(sentence)
+        _play(comparison, display)
+        check_rows(options.source, comparison)
+        _write_results(options, comparison, missing)
 
 
-def _compare(options: ComparisonOptions, stream: Stream, learner: Any) -> None:
-    display = ContestDisplay(None if options.as_json or sys.stdout.isatty() else sys.stdout)
-    peers, missing = _invited(options.peers, stream.sparse)
-    for sentence in missing.values():
-        display.say(sentence)
-    contest = Comparison(stream, learner, peers, watched=options.report is not None)
-    try:
-        for _ in contest.tables():
-            display.show(contest)
-        display.end(contest)
-    except BaseException as error:
-        display.wipe()
-        error.add_note(f"{contest.rows:,} rows were played")
-        raise
-    finally:
-        contest.close()
-    if not contest.rows:
-        raise ValueError(f"{options.source}: has a header but no row; there is nothing to learn from")
-    _finish(options, contest, missing)
+def _play(comparison: Comparison, display: ComparisonDisplay) -> None:
+    with closing(comparison):
+        try:
+            for _ in comparison.tables():
+                display.show()
+            display.end()
+        except BaseException as error:
+            display.wipe()
+            error.add_note(f"{comparison.rows:,} rows were played")
+            raise
 
 
 def _check(options: ComparisonOptions) -> None:
     if unknown := [name for name in options.peers if name not in LIBRARIES]:
-        raise ValueError(f"there are no peers called {unknown[0]!r}; give some of {','.join(LIBRARIES)}")
+        raise AioliError(f"there are no peers called {unknown[0]!r}; give some of {','.join(LIBRARIES)}")
     check_apart([options.source], [options.report, options.figure])
     for path in (options.report, options.figure):
         if path is not None:
             check_target(path)
     if options.figure is not None:
         if Path(options.figure).suffix.lower() not in FIGURES:
-            raise ValueError(f"{options.figure}: a figure ends in {', '.join(FIGURES)}")
-        importlib.import_module("aioli.report.figures")  # a missing matplotlib is told now, not after the last row
+            raise FileRefused(f"{options.figure}: a figure ends in {', '.join(FIGURES)}", path=options.figure)
+        importlib.import_module("aioli.report.figures")  # a missing matplotlib is refused now, not after the last row
 
 
 def _invited(libraries: Sequence[str], sparse: bool) -> tuple[dict[str, Peer], dict[str, str]]:
-    """The peers whose library is here, and for each that is not, a sentence."""
+    """Return the peers whose library is here, and for each that is not, a sentence."""
     peers: dict[str, Peer] = {}
     missing = {}
     for library in dict.fromkeys(libraries):
@@ -99,62 +96,68 @@ def _invited(libraries: Sequence[str], sparse: bool) -> tuple[dict[str, Peer], d
     return peers, missing
 
 
-def _finish(options: ComparisonOptions, contest: Comparison, missing: Mapping[str, str]) -> None:
-    left = {**missing, **{each.name: each.left for each in contest.entrants if each.left is not None}}
-    scores = _scores(contest)
-    names = label_names(contest.stream)
+def _write_results(options: ComparisonOptions, comparison: Comparison, missing: Mapping[str, str]) -> None:
+    left = {**missing, **{each.name: each.left for each in comparison.entrants if each.left is not None}}
     if options.report is not None:
-        find_regret(contest)
-        remarks = [*(f"{sentence}." for sentence in left.values()), *_doubts(contest)]
-        pace = 1e6 / contest.clock.microseconds  # its own, without the reading and the peers
-        write_report(options, contest, names, summarised(contest, names, contest.rows / pace, pace), remarks)
+        find_regret(comparison)
+        remarks = [*(f"{sentence}." for sentence in left.values()), *_doubts(comparison)]
+        pace = 1e6 / comparison.clock.microseconds  # its own, without the reading and the peers
+        write_report(options, options.report, comparison, comparison.rows / pace, pace, remarks)
     if options.figure is not None:
-        figures = importlib.import_module("aioli.report.figures")
-        figures.draw_comparison(contest.history, contest.name, options.figure)
+        from aioli.report.figures import draw_comparison
+
+        draw_comparison(comparison.history.points, comparison.name, options.figure)
+    figures = _figures(comparison)
     if options.as_json:
-        told = {"source": options.source, "rows": contest.rows, "base_rate": contest.board.base_rate}
-        print(as_json({**told, "learners": scores, "left_out": left}))
+        head = {"source": options.source, "rows": comparison.rows, "base_rate": comparison.scores.base_rate}
+        print(as_json({**head, "learners": figures, "left_out": left}))
     else:
-        print("\n" + "\n".join(_told(contest, scores)))
-    check_both_classes(options.source, contest, names)
+        print("\n" + "\n".join(_lines(comparison, figures)))
+    check_both_classes(options.source, comparison)
 
 
-def _scores(contest: Comparison) -> dict[str, dict[str, Any]]:
-    """Every learner's scores, the best log loss first; what cannot be said is None."""
-    certificate = getattr(contest.learner, "certificate", None)
-    proven = float(certificate()) if callable(certificate) else None
-    boards = {contest.name: (contest.board, contest.clock)}
-    boards |= {each.name: (each.board, each.clock) for each in contest.playing}
-    ours = contest.clock.microseconds
+def _everybody(comparison: Comparison) -> dict[str, tuple[Scores, Clock]]:
+    """Return the scores and the clock of the learner and of every peer who has not left."""
+    ours = {comparison.name: (comparison.scores, comparison.clock)}
+    return ours | {each.name: (each.scores, each.clock) for each in comparison.playing}
 
-    def of(name: str, board: Scores, clock: Clock) -> dict[str, Any]:
-        found = {score: getattr(board, score) for score in SCORES}
-        found |= {"microseconds_a_row": clock.microseconds, "time_ratio": clock.microseconds / ours if ours else None}
-        found["certificate"] = proven if name == contest.name else None
+
+def _figures(comparison: Comparison) -> dict[str, dict[str, object]]:
+    """Return every learner's figures, the best log loss first; what cannot be said is None."""
+    certificate, ours = certificate_of(comparison.learner), comparison.clock.microseconds
+
+    def figures(name: str, scores: Scores, clock: Clock) -> dict[str, object]:
+        found = {
+            "log_loss": scores.log_loss,
+            "brier": scores.brier,
+            "auc": scores.auc,
+            "ece": scores.ece,
+            "accuracy": scores.accuracy,
+            "microseconds_a_row": clock.microseconds,
+            "time_ratio": clock.microseconds / ours if ours else None,
+            "certificate": float(certificate) if name == comparison.name and certificate is not None else None,
+        }
         return {score: finite(value) for score, value in found.items()}
 
-    ranked = sorted(boards.items(), key=lambda item: item[1][0].log_loss)
-    return {name: of(name, *parts) for name, parts in ranked}
+    ranked = sorted(_everybody(comparison).items(), key=lambda item: item[1][0].log_loss)
+    return {name: figures(name, *parts) for name, parts in ranked}
 
 
-def _told(contest: Comparison, scores: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
-    forms = dict.fromkeys(SCORES, "{:.4f}")
-    forms |= {"microseconds_a_row": "{:,.1f}", "time_ratio": "{:.3g}×", "certificate": "{:,.1f} nats"}
+def _lines(comparison: Comparison, figures: Mapping[str, Mapping[str, object]]) -> Iterator[str]:
     rows = [
-        (name, *("–" if found[score] is None else form.format(found[score]) for score, form in forms.items()))
-        for name, found in scores.items()
+        (name, *("–" if found[score] is None else form.format(found[score]) for score, form in FORMS.items()))
+        for name, found in figures.items()
     ]
     yield from columns_of_text(HEADING, rows)
     yield ""
-    yield f"{contest.rows:,} rows; the base rate alone has a log loss of {contest.board.base_rate:.4f}"
-    yield f"time: of {contest.name}'s, side by side, from row {UNTIMED + 1} on"
-    yield from _doubts(contest)
+    yield f"{comparison.rows:,} rows; the base rate alone has a log loss of {comparison.scores.base_rate:.4f}"
+    yield f"time: of {comparison.name}'s, side by side, from row {UNTIMED + 1} on"
+    yield from _doubts(comparison)
 
 
-def _doubts(contest: Comparison) -> Iterator[str]:
-    """Whose log loss would be infinite, had certainties not been read as the numbers next to them."""
-    boards = {contest.name: contest.board, **{each.name: each.board for each in contest.playing}}
-    for name, board in boards.items():
-        if clipped := board.clipped:
+def _doubts(comparison: Comparison) -> Iterator[str]:
+    """Yield whose log loss would be infinite, had certainties not been read as the numbers next to them."""
+    for name, (scores, _) in _everybody(comparison).items():
+        if clipped := scores.clipped:
             rows = "1 row" if clipped == 1 else f"{clipped:,} rows"
             yield f"{name} gave the label of {rows} no probability at all: its log loss is a lower bound."

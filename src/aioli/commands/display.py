@@ -6,120 +6,149 @@ import math
 import os
 import sys
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, TextIO
+from typing import TextIO
 
 from aioli.evaluate.history import Point
-from aioli.evaluate.loop import Playing
+from aioli.evaluate.run import Run
 
-__all__ = ["Display", "as_json", "finite", "told"]
+__all__ = ["ProgressDisplay", "RunDisplay", "as_json", "as_lines", "finite"]
 
-EVERY = 0.1  # seconds between two looks of the line
+EVERY = 0.1  # seconds between two looks of the terminal
 BAR = 24
 USUAL_WIDTH = 79
 
 
-class Display:
-    """Shows a game as it goes. The table goes where results go; the line goes to the terminal, and leaves no trace."""
+class ProgressDisplay(ABC):
+    """Shows a run as it goes: its points go where results go; the present goes to the terminal, and leaves no trace.
 
-    def __init__(self, out: TextIO | None = None, terminal: TextIO | None = None) -> None:
+    Parameters
+    ----------
+    out
+        Where the points go; None for nowhere.
+    terminal
+        Where the present goes if it is a terminal; None for standard error.
+    """
+
+    def __init__(self, run: Run, out: TextIO | None = None, terminal: TextIO | None = None) -> None:
+        self._run = run
         self._out = out
         self._terminal = terminal if terminal is not None else sys.stderr
         self._live = self._terminal.isatty()
-        self._begin = self._last = time.perf_counter()
-        self._shown = 0
-        self._first_rows = 0
-        self._headed = self._drawn = False
-
-    def start(self, playing: Playing) -> None:
-        """The clock runs from here."""
-        self._begin = time.perf_counter()
-        self._first_rows = playing.rows
-        self._shown = len(playing.history)
+        self._begun = self._last = time.perf_counter()
+        self._shown = len(run.history.points)
+        self._first_rows = run.rows
+        self._drawn = False
 
     @property
     def seconds(self) -> float:
         """Since the start."""
-        return time.perf_counter() - self._begin
+        return time.perf_counter() - self._begun
 
-    def show(self, playing: Playing) -> None:
-        """After a table."""
-        new, self._shown = playing.history[self._shown :], len(playing.history)
-        if self._out is not None:
-            for point in new:
-                if point.rows & (point.rows - 1) == 0:  # at 1, 2, 4, 8, … rows
-                    self.wipe()
-                    self._row(point)
+    def show(self) -> None:
+        """Print the points that are new, and draw the present if it is time."""
+        points = self._run.history.points
+        new, self._shown = points[self._shown :], len(points)
+        for point in new:
+            if point.rows & (point.rows - 1) == 0:  # at 1, 2, 4, 8, … rows
+                self._print(point)
         now = time.perf_counter()
         if self._live and now - self._last >= EVERY:
             self._last, self._drawn = now, True
-            self._terminal.write("\r" + self._line(playing)[: self._width()] + "\x1b[K")
+            self._draw()
             self._terminal.flush()
 
-    def end(self, playing: Playing) -> None:
-        """The last row of the table; the line is wiped away."""
-        self.show(playing)
+    def end(self) -> None:
+        """Print the last point; the present is wiped away."""
+        self.show()
         self.wipe()
-        last = playing.history[-1] if playing.history else None
-        if self._out is not None and last is not None and last.rows & (last.rows - 1):
-            self._row(last)
+        last = self._run.history.points[-1] if self._run.history.points else None
+        if last is not None and last.rows & (last.rows - 1):
+            self._print(last)
 
     def wipe(self) -> None:
         """Leave the terminal as it was."""
         if self._drawn:
             self._drawn = False
-            self._terminal.write("\r\x1b[K")
+            self._erase()
             self._terminal.flush()
 
+    def _print(self, point: Point) -> None:
+        if self._out is not None:
+            self.wipe()
+            print(self._row(point), file=self._out, flush=True)
+
     def _width(self) -> int:
-        """A line that is longer would leave its beginning behind when it is wiped."""
+        """Return the characters of a line: a longer one would leave its beginning behind when it is wiped."""
         with contextlib.suppress(OSError, ValueError):
             return max(os.get_terminal_size(self._terminal.fileno()).columns - 1, 0) or USUAL_WIDTH
         return USUAL_WIDTH
 
-    def _row(self, point: Point) -> None:
-        assert self._out is not None
+    @abstractmethod
+    def _row(self, point: Point) -> str:
+        """Return a point as a row of the table, with the head of the table before the first."""
+
+    @abstractmethod
+    def _draw(self) -> None:
+        """Write the present to the terminal, over what was drawn before."""
+
+    @abstractmethod
+    def _erase(self) -> None:
+        """Take back what was drawn."""
+
+
+class RunDisplay(ProgressDisplay):
+    """Shows a run of one learner: a table of its losses, and a line that moves."""
+
+    _headed = False
+
+    def _row(self, point: Point) -> str:
+        head = ""
         if not self._headed:
             self._headed = True
             columns = ("rows", "log loss", "since last", "base rate", "certificate")
-            print("{:>13} {:>10} {:>10} {:>10} {:>13}".format(*columns), file=self._out)
+            head = "{:>13} {:>10} {:>10} {:>10} {:>13}\n".format(*columns)
         proven = "" if point.certificate is None else f"{point.certificate:8.1f} nats"
         losses = f"{point.log_loss:10.4f} {point.recent:10.4f} {point.base_rate:10.4f}"
-        print(f"{point.rows:13,} {losses} {proven:>13}", file=self._out, flush=True)
+        return f"{head}{point.rows:13,} {losses} {proven:>13}"
 
-    def _line(self, playing: Playing) -> str:
-        seconds = max(self.seconds, 1e-9)
-        pace = (playing.rows - self._first_rows) / seconds
-        part = playing.fraction
-        bar = ""
-        left = ""
+    def _draw(self) -> None:
+        self._terminal.write("\r" + self._line()[: self._width()] + "\x1b[K")
+
+    def _erase(self) -> None:
+        self._terminal.write("\r\x1b[K")
+
+    def _line(self) -> str:
+        run, seconds = self._run, max(self.seconds, 1e-9)
+        pace = (run.rows - self._first_rows) / seconds
+        part, bar, left = run.fraction, "", ""
         if part is not None and part > 0.0:
             full = round(BAR * min(part, 1.0))
             bar = "━" * full + "╌" * (BAR - full) + f" {part:4.0%} "
             left = f" · {_duration(seconds * (1.0 - part) / part)} left" if part < 1.0 else ""
-        playing.settle()
-        board = playing.board
-        losses = f"log loss {board.log_loss:.4f} (base rate {board.base_rate:.4f})" if board.rows else ""
-        return f"{bar}{playing.rows:,} rows · {pace:,.0f} rows/s{left} · {losses}"
+        scores = run.scores
+        losses = f"log loss {scores.log_loss:.4f} (base rate {scores.base_rate:.4f})" if scores.rows else ""
+        return f"{bar}{run.rows:,} rows · {pace:,.0f} rows/s{left} · {losses}"
 
 
-def told(summary: Mapping[str, Any]) -> str:
-    """A summary as lines of a name and a value."""
+def as_lines(summary: Mapping[str, object]) -> str:
+    """Return a summary as lines of a name and a value."""
     width = max(len(name) for name in summary)
     return "\n".join(f"{name.replace('_', ' '):>{width}}  {_value(value)}" for name, value in summary.items())
 
 
-def as_json(summary: Mapping[str, Any]) -> str:
-    """A summary as one JSON object, which any terminal can show; what is not finite, and has no word there, is null."""
+def as_json(summary: Mapping[str, object]) -> str:
+    """Return a summary as one JSON object, in ASCII; what is not finite, and has no word there, is null."""
     return json.dumps({name: finite(value) for name, value in summary.items()}, allow_nan=False)
 
 
-def finite(value: Any) -> Any:
-    """None in place of a number that is not finite."""
+def finite(value: object) -> object:
+    """Return the value, or None in place of a number that is not finite."""
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def _value(value: Any) -> str:
+def _value(value: object) -> str:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return "–"
     if isinstance(value, bool) or not isinstance(value, (int, float)):

@@ -1,11 +1,10 @@
 """`aioli inspect`: what a saved model knows, told without running anything that is in the file."""
 
-from typing import Any
-
 from aioli.commands.display import as_json as json_of
-from aioli.commands.display import finite, told
-from aioli.commands.summary import ball_of
+from aioli.commands.display import as_lines, finite
+from aioli.commands.summary import ball_of, certificate_of
 from aioli.evaluate.effects import effects, unit_of
+from aioli.learners.protocol import mixes
 from aioli.store.models import load_model
 from aioli.streams.encoding import column_kinds
 from aioli.streams.labels import Labels
@@ -18,10 +17,9 @@ SHOWN = 20
 def inspect_model(path: str, as_json: bool = False) -> None:
     """Print the learner, its rounds and loss, its certificate, its columns, its weights and how sure they are."""
     learner, taught = load_model(path)
-    certificate = learner.certificate() if callable(getattr(learner, "certificate", None)) else None
-    rounds = int(getattr(learner, "rounds", 0))
+    certificate, rounds = certificate_of(learner), learner.rounds
     labels = Labels() if taught is None else Labels.restore(taught.part("labels"))
-    summary: dict[str, Any] = {
+    summary: dict[str, object] = {
         "learner": repr(learner).partition("  #")[0],
         "rounds": rounds,
         "log_loss": learner.loss / rounds if rounds else None,
@@ -33,7 +31,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         "negative": labels.negative,
     }
     weights = effects(learner)
-    heard = getattr(learner, "weights_", None)
+    heard = dict(learner.weights_) if mixes(learner) else None
     columns = {} if taught is None or "encoder" not in taught.parts else column_kinds(taught.part("encoder"))
     if as_json:
         told_weights = [
@@ -41,7 +39,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         ]
         print(json_of({**summary, "columns": columns, "experts": heard, "weights": told_weights}))
         return
-    print(told(summary))
+    print(as_lines(summary))
     if columns:
         print("\ncolumns\n" + "\n".join(f"  {name}: {kind}" for name, kind in columns.items()))
     if heard:

@@ -5,8 +5,11 @@ import inspect
 from typing import Any
 
 import aioli
+from aioli.learners.protocol import Learner, require_learner
+from aioli.streams.protocol import Stream
+from aioli.streams.synthetic_stream import SyntheticStream
 
-__all__ = ["learner_by_name", "learner_names"]
+__all__ = ["learner_by_name", "learner_for", "learner_names"]
 
 NEEDED = ("predict_many", "learn_many")
 
@@ -16,7 +19,13 @@ def learner_names() -> list[str]:
     return [name for name in aioli.__all__ if _plays_alone(getattr(aioli, name))]
 
 
-def learner_by_name(text: str, **otherwise: Any) -> Any:
+def learner_for(text: str, stream: Stream) -> Learner:
+    """Make the learner that the text writes; its radius is the synthetic stream's, where both have one."""
+    radius = stream.law.radius if isinstance(stream, SyntheticStream) else None
+    return learner_by_name(text) if radius is None else learner_by_name(text, radius=radius)
+
+
+def learner_by_name(text: str, **otherwise: object) -> Learner:
     """Make the learner that the text writes. `otherwise` are parameters for learners that take them, if not given."""
     name, given = _taken_apart(text)
     homes = {known.lower(): known for known in aioli.__all__}
@@ -29,7 +38,7 @@ def learner_by_name(text: str, **otherwise: Any) -> Any:
         raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
     usual = {parameter: value for parameter, value in otherwise.items() if parameter in known}
     try:
-        return make(**{**usual, **given})
+        return require_learner(make(**{**usual, **given}))
     except TypeError as error:
         raise ValueError(f"{text}: {error}") from None
 

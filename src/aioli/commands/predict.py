@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from aioli.commands.display import as_json as json_of
-from aioli.commands.display import told
+from aioli.commands.display import as_lines
 from aioli.commands.output_paths import check_apart
 from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Vector
@@ -39,12 +39,11 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         )
     if learner.n_features_ is None:
         raise ValueError(f"{model}: has learned from no row yet")
-    board = Scores()
-    labels = Labels.restore(taught.part("labels"))
-    names = (labels.negative or "0", labels.positive or "1")
+    scores = Scores()
+    names = Labels.restore(taught.part("labels")).names
     rows = 0
     with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
-        for p in _announced(stream, learner, board, spool):
+        for p in _announced(stream, learner, scores, spool):
             rows += len(p)
             if out is None and not as_json:
                 sys.stdout.writelines(f"{value!r}\n" for value in p.tolist())
@@ -52,21 +51,21 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
             assert spool is not None
             write_predictions(out, spool, names)
     summary: dict[str, Any] = {"rows": rows, "predictions": out}
-    if board.rows:
-        summary |= {"log_loss": board.log_loss, "brier": board.brier, "accuracy": board.accuracy}
-        summary |= {"auc": board.auc, "ece": board.ece}
+    if scores.rows:
+        summary |= {"log_loss": scores.log_loss, "brier": scores.brier, "accuracy": scores.accuracy}
+        summary |= {"auc": scores.auc, "ece": scores.ece}
     if as_json:
         print(json_of(summary))
     elif out is not None:
-        print(told(summary))
+        print(as_lines(summary))
 
 
-def _announced(stream: FileStream, learner: Any, board: Scores, spool: Spool | None) -> Iterator[Vector]:
+def _announced(stream: FileStream, learner: Any, scores: Scores, spool: Spool | None) -> Iterator[Vector]:
     for table in stream.tables():
         batch = stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
         p: Vector = learner.predict_many(batch.X[:, : learner.n_features_])
         if batch.y is not None:
-            board.count(p, batch.y)
+            scores.count(p, batch.y)
         if spool is not None:
             spool.add(p, batch.y)
         yield p

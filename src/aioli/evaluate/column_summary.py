@@ -1,15 +1,15 @@
-"""What is told of the columns of a stream: their extremes as it goes, their kinds and what is missing at the end."""
+"""A summary of the columns of a stream: their extremes as it goes, their kinds and what is missing at the end."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from aioli.evaluate.history import Number
+from aioli.evaluate.loop import Observer
 from aioli.numerics.compiling import Matrix
-from aioli.streams.protocol import Stream
+from aioli.streams.protocol import Batch, Stream
 
-__all__ = ["Column", "Extremes", "described"]
+__all__ = ["Column", "Extremes", "summarize_columns"]
 
 COUNT, SUM, LEAST, GREATEST = range(4)
 
@@ -28,16 +28,17 @@ class Column:
     greatest: Number = None
 
 
-class Extremes:
+class Extremes(Observer):
     """The least, the sum and the greatest of every feature so far. O(d) a row."""
 
     def __init__(self) -> None:
         self.table: Matrix = np.zeros((4, 0))
 
-    def update(self, X: Any) -> None:
-        """Take in some rows; new features have been 0 so far, which counts."""
+    def batch_ended(self, batch: Batch) -> None:
+        """Take in the rows of a batch; new features have been 0 so far, which counts."""
+        X = batch.X
         if not isinstance(X, np.ndarray):
-            return  # of a sparse row, what is 0 is not there to be told
+            return  # a sparse row does not hold what is 0
         more = X.shape[1] - self.table.shape[1]
         if more:
             fresh = np.zeros((4, more))
@@ -52,15 +53,15 @@ class Extremes:
         self.table[GREATEST] = np.maximum(self.table[GREATEST], X.max(axis=0))
 
     def of(self, place: int) -> tuple[float, float, float] | None:
-        """Least, mean and greatest of a feature."""
+        """Return least, mean and greatest of a feature; None where it has not come."""
         if place >= self.table.shape[1] or not self.table[COUNT, place]:
             return None
         count, total, least, greatest = self.table[:, place].tolist()
         return least, total / count, greatest
 
 
-def described(stream: Stream, rows: int, extremes: Extremes | None) -> list[Column]:
-    """The columns of the stream, as a report shows them."""
+def summarize_columns(stream: Stream, rows: int, extremes: Extremes | None) -> list[Column]:
+    """Return the columns of the stream as a report shows them."""
     if stream.sparse:
         note = _shared(stream.shared)
         return [Column("features by name", "sparse", categories=len(stream.features), note=note)]

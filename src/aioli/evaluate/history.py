@@ -1,11 +1,18 @@
-"""The history of a run: how it stood after 1, 2, 3, … rows, at points that a curve needs."""
+"""The history of a run: how it stood, at so many points that a curve can be drawn through them."""
 
-from collections.abc import Mapping
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-__all__ = ["Number", "Point"]
+from aioli.evaluate.loop import Announced, Observer
+from aioli.evaluate.scoring import Scoring
+from aioli.learners.protocol import Learner, certifies, mixes
+
+__all__ = ["History", "Number", "Point"]
 
 Number = float | None  # a measured number; None, NaN and the infinities alike are not drawn
+# Where a run is looked at: four times for every doubling of the rows.
+LOOKS: list[int] = sorted({round(2.0 ** (k / 4)) for k in range(4 * 60)})
 
 
 @dataclass(frozen=True)
@@ -34,3 +41,50 @@ class Point:
     regret: Number = None
     weights: Mapping[str, Number] | None = None
     peers: Mapping[str, Number] = field(default_factory=dict)
+
+
+class History(Observer):
+    """Remembers how a run stood, at so many points that a curve can be drawn through them.
+
+    Parameters
+    ----------
+    peers
+        Tells the mean log losses of other learners on the same rows, by name.
+    """
+
+    def __init__(
+        self, learner: Learner, scoring: Scoring, peers: Callable[[], Mapping[str, Number]] = dict[str, Number]
+    ) -> None:
+        self.points: list[Point] = []
+        self._learner, self._scoring, self._peers = learner, scoring, peers
+
+    def due(self, rows: int) -> int:
+        """Return where the next point is."""
+        return LOOKS[bisect_right(LOOKS, rows)]
+
+    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
+        """Make a point if it is due."""
+        if LOOKS[bisect_left(LOOKS, rows)] == rows:
+            self._look(rows)
+
+    def ended(self, rows: int) -> None:
+        """Make the last point."""
+        if rows and (not self.points or self.points[-1].rows < rows):
+            self._look(rows)
+
+    def _look(self, rows: int) -> None:
+        self._scoring.settle()
+        before = self.points[-1] if self.points else Point(0, 0.0)
+        nats_before = before.rows * (before.log_loss or 0.0)
+        scores, learner = self._scoring.scores, self._learner
+        self.points.append(
+            Point(
+                rows=rows,
+                log_loss=scores.log_loss,
+                recent=(scores.nats - nats_before) / (rows - before.rows),
+                base_rate=scores.base_rate,
+                certificate=float(learner.certificate()) if certifies(learner) else None,
+                weights=dict(learner.weights_) if mixes(learner) else None,
+                peers=self._peers(),
+            )
+        )

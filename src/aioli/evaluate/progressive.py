@@ -1,24 +1,25 @@
-"""The progressive loop: predict each row, then learn it, and say how it goes, in memory that does not grow."""
+"""The progressive loop of the library: predict each row, then learn it, and say how it goes, as it goes."""
 
 import math
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from aioli.errors import ParameterRefused, RowRefused
+from aioli.evaluate.loop import Alone, Announced, Loop, Observer
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
-from aioli.learners.protocol import Learner
-from aioli.numerics.compiling import Vector
+from aioli.learners.protocol import Learner, certifies, learns_late, require_learner
 from aioli.numerics.logistic import sigmoid
+from aioli.streams.files.table import Csr, Features
 from aioli.streams.matrices import is_sparse
+from aioli.streams.protocol import Batch
 from aioli.streams.rows import as_labels
 
 __all__ = ["Checkpoint", "progressive"]
-
-HELD = 1024  # late rounds handed on together, so that a score is called once for all of them
 
 
 @dataclass(frozen=True)
@@ -46,22 +47,9 @@ class Checkpoint:
     certificate: float | None
 
 
-@runtime_checkable
-class Remembers(Protocol):
-    """A learner that can learn from what it said when the row came."""
-
-    def predict_logit(self, x: object, /) -> float:
-        """The log-odds of `predict`."""
-        ...
-
-    def learn(self, x: object, y: object, *, logit: float) -> float:
-        """Learn from a late label."""
-        ...
-
-
 def progressive(
     learner: Learner,
-    blocks: Iterable[tuple[Any, Any]],
+    blocks: Iterable[tuple[object, ArrayLike]],
     delay: int = 0,
     every: int | None = None,
     scores: Sequence[Score] = (),
@@ -77,7 +65,7 @@ def progressive(
         (X, y) pairs: rows, dense or sparse, and their labels 0/1, False/True or -1/+1.
     delay
         How many further rows are predicted before a label comes; at 0 each row is learned before the next is
-        predicted. A learner with `predict_logit` then learns from what it said when the row came (`logit=`); another
+        predicted. A learner of late labels then learns from what it said when the row came (`logit=`); another
         learns as if it said it now. A row counts once its label has come; those still out come when the rows end.
     every
         A checkpoint every so many rows; None is at 1, 2, 4, 8, … rows. There is always one at the end.
@@ -99,117 +87,137 @@ def progressive(
     0.948 ± 0.0001
     """
     if delay < 0:
-        raise ValueError(f"delay is {delay}; it must be at least 0")
+        raise ParameterRefused(f"delay is {delay}; it must be at least 0", parameter="delay", value=delay)
     if every is not None and every < 1:
-        raise ValueError(f"every is {every}; it must be at least 1, or None for checkpoints that double")
+        raise ParameterRefused(
+            f"every is {every}; it must be at least 1, or None for checkpoints that double",
+            parameter="every",
+            value=every,
+        )
+    player = Late(require_learner(learner), delay) if delay else Alone(require_learner(learner))
+    watching = Checkpoints(learner, every, scores)
+    loop = Loop(player, [watching])
 
-    def due_after(rows: int) -> int:
-        return 1 << rows.bit_length() if every is None else (rows // every + 1) * every
+    def play() -> Iterator[Checkpoint]:
+        for batch in _batches(blocks):
+            for _ in loop.play_batch(batch):
+                yield from watching.new()
+        for _ in loop.play_rest():
+            yield from watching.new()
+        yield from watching.new()
 
-    checked = _checked(blocks)
-    late = _gathered(_play_late(learner, checked, delay), due_after)
-    return _checkpoints(learner, late if delay else _play(learner, checked, due_after), due_after, scores)
-
-
-def _checkpoints(
-    learner: Learner, played: Iterator[tuple[Vector, Vector]], due_after: Callable[[int], int], scores: Sequence[Score]
-) -> Iterator[Checkpoint]:
-    log_loss, base_rate, accuracy = LogLoss(), BaseRate(), Accuracy()
-    rows, reported = 0, 0
-    certificate: Any = getattr(learner, "certificate", None)
-
-    def checkpoint() -> Checkpoint:
-        proven = certificate() if callable(certificate) else None
-        return Checkpoint(rows, log_loss.value, base_rate.value, accuracy.value, proven)
-
-    for p, y in played:
-        for score in (log_loss, base_rate, accuracy, *scores):
-            score.update(p, y)
-        due = due_after(rows)
-        rows += len(y)
-        if rows == due:
-            yield checkpoint()
-            reported = rows
-    if rows > reported:
-        yield checkpoint()
+    return play()
 
 
-def _play(
-    learner: Learner, blocks: Iterator[tuple[Any, Vector]], due_after: Callable[[int], int]
-) -> Iterator[tuple[Vector, Vector]]:
-    """The game at once: probabilities before the labels, and the labels, in pieces that end where checkpoints are."""
-    rows = 0
-    for X, y in blocks:
-        start = 0
-        while start < len(y):
-            piece = slice(start, min(len(y), start + due_after(rows) - rows))
-            with _counting_from(rows):
-                p = learner.learn_many(X[piece], y[piece])
-            rows += piece.stop - start
-            start = piece.stop
-            yield p, y[piece]
+class Checkpoints(Observer):
+    """Scores the rows, and makes checkpoints where they are due and at the end."""
+
+    def __init__(self, learner: Learner, every: int | None, scores: Sequence[Score]) -> None:
+        self._learner = learner
+        self._every = every
+        self._log_loss, self._base_rate, self._accuracy = LogLoss(), BaseRate(), Accuracy()
+        self._scores = (self._log_loss, self._base_rate, self._accuracy, *scores)
+        self._made: list[Checkpoint] = []
+        self._last = 0  # rows of the last checkpoint
+        self._next = self.due(0)
+
+    def due(self, rows: int) -> int:
+        """Return the rows of the next checkpoint."""
+        return 1 << rows.bit_length() if self._every is None else (rows // self._every + 1) * self._every
+
+    def played(self, announced: Announced, rows: int) -> None:
+        """Score the rows; make a checkpoint if it is due."""
+        for score in self._scores:
+            score.update(announced.p, announced.y)
+        if rows == self._next:
+            self._make(rows)
+
+    def ended(self, rows: int) -> None:
+        """Make the last checkpoint."""
+        if rows > self._last:
+            self._make(rows)
+
+    def new(self) -> Iterator[Checkpoint]:
+        """Yield the checkpoints that nobody has been given yet."""
+        made, self._made = self._made, []
+        yield from made
+
+    def _make(self, rows: int) -> None:
+        proven = self._learner.certificate() if certifies(self._learner) else None
+        scores = self._log_loss.value, self._base_rate.value, self._accuracy.value
+        self._made.append(Checkpoint(rows, *scores, proven))
+        self._last, self._next = rows, self.due(rows)
 
 
-def _play_late(learner: Learner, blocks: Iterator[tuple[Any, Vector]], delay: int) -> Iterator[tuple[float, float]]:
-    """The game with late labels: row t's is learned when row t + delay has been predicted. O(delay) memory."""
-    remembers = learner if isinstance(learner, Remembers) else None
-    waiting: deque[tuple[Any, float, float, float]] = deque()
-    rows = 0
+class Late:
+    """A player whose labels come late: row t is learned when row t + delay has been predicted. O(delay) memory."""
 
-    def hear() -> tuple[float, float]:
-        x, y, p, z = waiting.popleft()
-        if remembers is None:
-            learner.learn(x, y)
+    def __init__(self, learner: Learner, delay: int) -> None:
+        self._learner = learner
+        self._delay = delay
+        self._waiting: deque[tuple[Features, float, float, float]] = deque()
+
+    def play(self, batch: Batch) -> Announced:
+        """See `Player`."""
+        assert batch.y is not None
+        rounds = []
+        for t, y in enumerate(batch.y.tolist()):
+            # a copy, since the caller may write over the block by the time that the label comes
+            x = (batch.X[t] if isinstance(batch.X, np.ndarray) else batch.X[t : t + 1]).copy()
+            try:
+                p, z = self._predicted(x)
+            except RowRefused as error:
+                raise RowRefused(
+                    error.problem, row=t, column=error.column, value=error.value, remedy=error.remedy
+                ) from error
+            self._waiting.append((x, y, p, z))
+            if len(self._waiting) > self._delay:
+                rounds.append(self._hear())
+        return _announced(rounds)
+
+    def play_rest(self, rows: int) -> Announced:
+        """See `Player`."""
+        return _announced([self._hear() for _ in range(min(rows, len(self._waiting)))])
+
+    def _predicted(self, x: Features) -> tuple[float, float]:
+        """Return the probability, and the log-odds where the learner can learn from them later."""
+        if not learns_late(self._learner):
+            return self._learner.predict(x), math.nan
+        z = self._learner.predict_logit(x)
+        return sigmoid(z), z
+
+    def _hear(self) -> tuple[float, float]:
+        """Learn from the label that comes next; return what was announced for it, and the label."""
+        x, y, p, z = self._waiting.popleft()
+        if learns_late(self._learner):
+            self._learner.learn(x, y, logit=z)
         else:
-            remembers.learn(x, y, logit=z)
+            self._learner.learn(x, y)
         return p, y
 
-    for X, labels in blocks:
-        for t, y in enumerate(labels):
-            x = (X[t] if isinstance(X, np.ndarray) else X[t : t + 1]).copy()  # the block may be written over by then
-            with _counting_from(rows):
-                z = math.nan if remembers is None else remembers.predict_logit(x)
-                p = learner.predict(x) if remembers is None else sigmoid(z)
-            waiting.append((x, float(y), p, z))
-            rows += 1
-            if len(waiting) > delay:
-                yield hear()
-    while waiting:
-        yield hear()
+
+def _announced(rounds: list[tuple[float, float]]) -> Announced:
+    p, y = np.array(rounds, dtype=np.float64).reshape(-1, 2).T.copy()
+    return Announced(p, y)
 
 
-def _gathered(
-    rounds: Iterator[tuple[float, float]], due_after: Callable[[int], int]
-) -> Iterator[tuple[Vector, Vector]]:
-    """Single rounds in pieces that end where checkpoints are."""
-    said: list[float] = []
-    heard: list[float] = []
-    for rows, (p, y) in enumerate(rounds):
-        said.append(p)
-        heard.append(y)
-        if rows + 1 == due_after(rows) or len(said) == HELD:
-            yield np.array(said), np.array(heard)
-            said, heard = [], []
-    if said:
-        yield np.array(said), np.array(heard)
-
-
-def _checked(blocks: Iterable[tuple[Any, Any]]) -> Iterator[tuple[Any, Vector]]:
-    """The blocks as matrices that can be cut, and labels 0.0 or 1.0."""
+def _batches(blocks: Iterable[tuple[object, ArrayLike]]) -> Iterator[Batch]:
+    """Yield the blocks as matrices that can be cut, and labels 0.0 or 1.0."""
     rows = 0
     for given, labels in blocks:
-        X: Any = cast(Any, given).tocsr() if is_sparse(given) else np.asarray(given)
+        X: Features = cast("Csr", given).tocsr() if is_sparse(given) else np.asarray(given)
         if X.ndim != 2:
-            raise ValueError(f"a block of shape {X.shape} came at row {rows}; give two dimensions: rows and columns")
-        with _counting_from(rows):
+            raise RowRefused(
+                f"a block of shape {X.shape} came at row {rows}", remedy="give two dimensions: rows and columns"
+            )
+
+        def where(row: int, first: int = rows) -> str:
+            return f"row {first + row} of the stream"
+
+        try:
             y = as_labels(labels, X.shape[0])
+        except RowRefused as error:
+            place = f"the block that begins at row {rows} of the stream" if error.row is None else where(error.row)
+            raise error.placed(place) from error
         rows += len(y)
-        yield X, y
-
-
-@contextmanager
-def _counting_from(row: int) -> Iterator[None]:
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"counting from row {row} of the stream: {error}") from error
+        yield Batch(X, y, None, where)

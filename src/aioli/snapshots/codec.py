@@ -29,10 +29,10 @@ TYPES = ("float64", "int64", "uint8")
 SEPARATOR = "/"
 
 
-def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
-    """Write a snapshot to a file, whole or not at all: there is always the old file or the new one."""
+def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot, owner: str | None = None) -> None:
+    """Write a snapshot to a file, whole or not at all; `owner` as in `replacing`."""
     data = to_bytes(snapshot)
-    with replacing(path) as temporary:
+    with replacing(path, owner) as temporary:
         temporary.write_bytes(data)
 
 

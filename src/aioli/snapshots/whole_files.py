@@ -2,15 +2,12 @@
 
 import contextlib
 import os
-import re
 import tempfile
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
-from safetensors import SafetensorError
-
-__all__ = ["check_target", "naming", "replacing"]
+__all__ = ["check_target", "os_errors_naming", "part_of", "replacing"]
 
 
 def check_target(path: str) -> None:
@@ -26,9 +23,9 @@ def check_target(path: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterator[Path]:
-    """A temporary file that takes the place of `path` if all goes well, and vanishes if not.
+    """Return a context whose value is a temporary file that takes the place of `path`, or vanishes if something fails.
 
-    One that has an owner is always called the same: should the process be killed, the next of that owner takes it up.
+    With an owner its name is always the same: should the process be killed, the next of that owner takes it up.
     """
     target = Path(path).absolute()
     if owner is None:
@@ -36,7 +33,7 @@ def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterato
         os.close(handle)
         temporary = Path(name)
     else:
-        temporary = target.with_name(f".{target.name[:200]}.{zlib.crc32(os.fsencode(owner)):08x}.part")
+        temporary = part_of(target, owner)
     try:
         yield temporary
         _sync(temporary, os.O_RDWR)
@@ -47,6 +44,12 @@ def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterato
         raise
     if os.name == "posix":
         _sync(target.parent, os.O_RDONLY)  # the rename itself
+
+
+def part_of(path: str | os.PathLike[str], owner: str) -> Path:
+    """Return the name of the temporary file beside `path` that belongs to the owner."""
+    target = Path(path).absolute()
+    return target.with_name(f".{target.name[:200]}.{zlib.crc32(os.fsencode(owner)):08x}.part")
 
 
 def _sync(path: Path, mode: int) -> None:
@@ -64,16 +67,11 @@ def _umask() -> int:
 
 
 @contextlib.contextmanager
-def naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """What the system refuses is told of the file that was asked for, not of a temporary one or of none."""
+def os_errors_naming(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Return a context in which errors of the system name the file that was asked for, not a temporary one or none."""
     try:
         yield
     except OSError as error:
         if error.errno is None:
             raise
         raise OSError(error.errno, os.strerror(error.errno), os.fspath(path)) from error
-    except SafetensorError as error:
-        number = re.search(r"os error (\d+)", str(error))
-        if number is None:
-            raise OSError(f"{path}: cannot be written ({error})") from error
-        raise OSError(int(number[1]), os.strerror(int(number[1])), os.fspath(path)) from error

@@ -1,26 +1,27 @@
 """A run that can be killed at any moment and taken up again: its whole state in one file, replaced at a stroke."""
 
-import os
-import shutil
-from dataclasses import asdict
+import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from aioli.evaluate.history import Point
-from aioli.evaluate.loop import Playing
+from aioli.errors import FileRefused, SnapshotRefused
+from aioli.evaluate.history import Number, Point
+from aioli.evaluate.run import Run
 from aioli.evaluate.sums import Scores
-from aioli.snapshots.legacy_files import read_any, write_file
-from aioli.snapshots.tree import Snapshot
-from aioli.snapshots.whole_files import naming
+from aioli.learners.protocol import Learner
+from aioli.learners.registry import restore_learner
+from aioli.snapshots.codec import read_snapshot, write_snapshot
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.snapshots.whole_files import os_errors_naming, part_of
 from aioli.store.folder_lock import FolderLock
-from aioli.store.models import as_text, from_text, revive, taken_down
+from aioli.store.models import require_saves
 from aioli.store.predictions import Spool
 
 __all__ = ["Checkpoints"]
 
 STATE, PREDICTIONS = "run.aioli", "predictions.spool"
-WORKSHOP = ".unfinished"  # a folder for what is being written, to be thrown away
-LEARNER, SCORES, EXTREMES = "learner/", "scores/", "extremes"
+NUMBERS = ("log_loss", "recent", "base_rate", "certificate", "regret")  # of a point of the history
+OWNER = "checkpoint"  # of the file that becomes the state when it is whole
 
 
 class Checkpoints:
@@ -28,117 +29,110 @@ class Checkpoints:
 
     The learner, the scores, the history and the place in the stream are of the very same rows; the predictions may
     have gone further when the run was killed, and are cut back to them.
+
+    Parameters
+    ----------
+    run
+        What the run was asked for, which must be the same for it to go on.
+    resume
+        Whether a checkpoint that is there already is to be gone on from; if not, it is refused.
     """
 
-    def __init__(self, folder: str, run: dict[str, Any], resume: bool) -> None:
+    def __init__(self, folder: str, run: Mapping[str, Plain], resume: bool) -> None:
         self.folder = Path(folder)
         if self.folder.exists() and not self.folder.is_dir():
-            raise ValueError(f"{folder}: is a file; give a folder for the checkpoint")
+            raise FileRefused(f"{folder}: is a file; give a folder for the checkpoint", path=folder)
         self.folder.mkdir(parents=True, exist_ok=True)
-        self._workshop = self.folder / WORKSHOP
         try:
             self._lock = FolderLock(self.folder)
         except BlockingIOError:
-            raise ValueError(f"{folder}: another run is keeping its checkpoint here; give another folder") from None
+            raise FileRefused(
+                f"{folder}: another run is keeping its checkpoint here; give another folder", path=folder
+            ) from None
         self.run = run
-        self.found: tuple[dict[str, Any], dict[str, Any]] | None = None
+        self.found: Snapshot | None = None
+        self._spool: Spool | None = None
         try:
-            self._look(resume)
+            self._find(resume)
         except BaseException:
             self.close()
             raise
 
-    def _look(self, resume: bool) -> None:
+    def _find(self, resume: bool) -> None:
         self._clear()
         path = self.folder / STATE
         if not path.exists():
             return
         if not resume:
-            raise ValueError(
-                f"{self.folder}: holds the checkpoint of a run; go on with --resume, or give another folder"
+            raise FileRefused(
+                f"{self.folder}: holds the checkpoint of a run; go on with --resume, or give another folder",
+                path=str(self.folder),
             )
-        header, tensors = read_any(path)
-        then = header.get("run") or {}
-        other = [name for name in self.run if name not in then or then[name] != self.run[name]]
-        if other:
-            name = other[0]
-            raise ValueError(
-                f"{self.folder}: is the checkpoint of another run, whose {name} was {then.get(name)!r}, not "
-                f"{self.run[name]!r}; give the same arguments, or another folder"
-            )
-        self.found = header, tensors
+        found = read_snapshot(path).of("Run")
+        then = found.mapping("run")
+        for name, value in self.run.items():
+            if name not in then or then[name] != value:
+                raise FileRefused(
+                    f"{self.folder}: is the checkpoint of another run, whose {name} was {then.get(name)!r}, not "
+                    f"{value!r}; give the same arguments, or another folder",
+                    path=str(self.folder),
+                )
+        self.found = found
 
     @property
     def rows(self) -> int:
         """How many rows the checkpoint in the folder has learned; 0 if there is none."""
-        return 0 if self.found is None else int(self.found[0]["rows"])
+        return 0 if self.found is None else self.found.whole("rows")
 
     @property
     def stream(self) -> Snapshot | None:
         """Where the stream goes on; None at its beginning, as when a run was left in the middle of the first table."""
-        snapshot = None if self.found is None else from_text(self.found[0]["stream"])
+        snapshot = None if self.found is None else self.found.part("stream")
         return None if snapshot is None or snapshot.values.get("position") is None else snapshot
 
-    def learner(self) -> Any:
-        """The learner, as it was."""
-        assert self.found is not None
-        header, tensors = self.found
-        own = {name.removeprefix(LEARNER): array for name, array in tensors.items() if name.startswith(LEARNER)}
-        self._workshop.mkdir(exist_ok=True)
-        return revive(header["taught"], own, self._workshop)
+    @property
+    def learner(self) -> Learner | None:
+        """The learner, as it was; None if there is no checkpoint."""
+        return None if self.found is None else restore_learner(self.found.part("learner"))
 
     def spool(self) -> Spool:
-        """The predictions, cut back to the rows of the checkpoint."""
-        return Spool(self.folder / PREDICTIONS, self.rows)
+        """Open the predictions, cut back to the rows of the checkpoint; every checkpoint to come waits for them."""
+        self._spool = Spool(self.folder / PREDICTIONS, self.rows)
+        return self._spool
 
-    def restore(self, playing: Playing) -> None:
-        """Give a game its scores and its history back."""
+    def restore(self, run: Run) -> None:
+        """Give a run its scores, its history and its place in the stream back."""
         if self.found is None:
             return
-        header, tensors = self.found
-        scores = {name.removeprefix(SCORES): array for name, array in tensors.items() if name.startswith(SCORES)}
-        playing.board = Scores.restore(Snapshot("Scores", {}, scores))
-        playing.history = [Point(**point) for point in header["history"]]
-        playing.rows, playing.within = header["rows"], header["within"]
-        playing.known = from_text(header.get("known")) or playing.before
-        if playing.extremes is not None:
-            playing.extremes.table = tensors[EXTREMES]
+        run.scoring.scores = Scores.restore(self.found.part("scores"))
+        run.history.points = _points(self.found.values.get("history"))
+        run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
+        run.known = self.found.parts.get("known", run.before)
+        if run.extremes is not None:
+            run.extremes.table = self.found.array("extremes", (4, None)).copy()
 
-    def keep(self, playing: Playing) -> None:
+    def keep(self, run: Run) -> None:
         """Write a checkpoint: all of it, or the one before stays."""
-        playing.settle()
-        if playing.spool is not None:
-            playing.spool.sync()
-        with naming(self.folder):
-            self._workshop.mkdir(exist_ok=True)
-            taught, arrays = taken_down(playing.learner, self._workshop)
-        header = {
-            "learner": "a run",
-            "run": self.run,
-            "taught": taught,
-            "stream": as_text(playing.before),
-            "known": None if playing.known is playing.before else as_text(playing.known),  # as wide as the learner
-            "within": playing.within,
-            "rows": playing.rows,
-            "history": [asdict(point) for point in playing.history],
+        if self._spool is not None:
+            self._spool.sync()
+        parts = {
+            "learner": require_saves(run.learner).snapshot(),
+            "scores": run.scores.snapshot(),
+            "stream": run.before,
         }
-        tensors = {LEARNER + name: array for name, array in arrays.items()}
-        if playing.extremes is not None:
-            tensors[EXTREMES] = playing.extremes.table
-        tensors |= {SCORES + name: array for name, array in playing.board.snapshot().arrays.items()}
-        with naming(self.folder):
-            write_file(self._workshop / STATE, header, tensors)
-            os.replace(self._workshop / STATE, self.folder / STATE)
-            self._lock.sync()  # the rename itself
-        self.found = header, tensors
+        if run.known is not run.before:
+            parts["known"] = run.known  # as wide as the learner
+        history = [_plain_point(point) for point in run.history.points]
+        values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
+        arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}
+        snapshot = Snapshot("Run", values, arrays, parts)
+        with os_errors_naming(self.folder):
+            write_snapshot(self.folder / STATE, snapshot, OWNER)
+        self.found = snapshot
 
     def remove(self) -> None:
-        """The run is over."""
+        """Delete the checkpoint of a run that is over."""
         (self.folder / STATE).unlink(missing_ok=True)
-
-    def _clear(self) -> None:
-        """Take away what a run was writing when it was killed."""
-        shutil.rmtree(self._workshop, ignore_errors=True)
 
     def close(self) -> None:
         """Leave the folder to others, with a checkpoint and its predictions or with nothing."""
@@ -146,3 +140,60 @@ class Checkpoints:
         if not (self.folder / STATE).exists():
             (self.folder / PREDICTIONS).unlink(missing_ok=True)
         self._lock.release()
+
+    def _clear(self) -> None:
+        """Delete what a run was writing when it was killed."""
+        part_of(self.folder / STATE, OWNER).unlink(missing_ok=True)
+
+
+def _plain_point(point: Point) -> dict[str, Plain]:
+    """Return a point of the history as JSON can hold it."""
+    plain: dict[str, Plain] = {"rows": point.rows, "weights": None, "peers": _plain_numbers(point.peers)}
+    if point.weights is not None:
+        plain["weights"] = _plain_numbers(point.weights)
+    numbers = (point.log_loss, point.recent, point.base_rate, point.certificate, point.regret)
+    return plain | _plain_numbers(dict(zip(NUMBERS, numbers, strict=True)))
+
+
+def _plain_numbers(numbers: Mapping[str, Number]) -> dict[str, Plain]:
+    """Return the numbers, those that are not finite as texts."""
+    return {name: x if x is None or math.isfinite(x) else repr(x) for name, x in numbers.items()}
+
+
+def _points(history: Plain) -> list[Point]:
+    """Return the points that `_plain_point` made."""
+    if isinstance(history, str) or not isinstance(history, Sequence):
+        raise SnapshotRefused(f"in a Run, 'history' is {history!r}, not a list")
+    return [_point(plain) for plain in history]
+
+
+def _point(plain: Plain) -> Point:
+    if not isinstance(plain, Mapping):
+        raise SnapshotRefused(f"in a Run, a point of the history is {plain!r}")
+    numbers = _numbers({name: plain.get(name) for name in NUMBERS})
+    weights = plain.get("weights")
+    return Point(
+        rows=Snapshot("Point", plain).whole("rows"),
+        log_loss=numbers["log_loss"],
+        recent=numbers["recent"],
+        base_rate=numbers["base_rate"],
+        certificate=numbers["certificate"],
+        regret=numbers["regret"],
+        weights=None if weights is None else _numbers(weights),
+        peers=_numbers(plain.get("peers")),
+    )
+
+
+def _numbers(plain: Plain) -> dict[str, Number]:
+    """Return the numbers that `_plain_numbers` made."""
+    if not isinstance(plain, Mapping):
+        raise SnapshotRefused(f"in a Run, numbers of the history are {plain!r}")
+    return {name: _number(x) for name, x in plain.items()}
+
+
+def _number(plain: Plain) -> Number:
+    if plain is None or isinstance(plain, (int, float)):
+        return plain
+    if isinstance(plain, str) and plain in ("nan", "inf", "-inf"):
+        return float(plain)
+    raise SnapshotRefused(f"in a Run, a number of the history is {plain!r}")

@@ -30,11 +30,6 @@ class FolderLock:
         self._file = None if POSIX else folder / LOCK
         self._handle: int | None = _open_locked(folder) if self._file is None else _open_locked_file(self._file)
 
-    def sync(self) -> None:
-        """Make what was renamed in the folder last through a power cut, where the system can."""
-        if self._handle is not None and self._file is None:
-            os.fsync(self._handle)
-
     def release(self) -> None:
         """Let others have the folder."""
         if self._handle is not None:

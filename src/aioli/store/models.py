@@ -1,81 +1,40 @@
 """A learner with the columns that it was taught on, in one file: what `--save` writes and `aioli predict` reads."""
 
-import base64
-import contextlib
-import importlib
 import os
-import tempfile
-from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
+from dataclasses import replace
 
-import aioli
-from aioli.numerics.compiling import Vector
-from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.snapshots.legacy_files import read_any, write_file
+from aioli.errors import CapabilityMissing, SnapshotRefused
+from aioli.learners.protocol import Learner, Saves, saves
+from aioli.learners.registry import restore_learner
+from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
-from aioli.snapshots.whole_files import naming
+from aioli.snapshots.whole_files import os_errors_naming
 
-__all__ = ["load_model", "revive", "save_model", "taken_down", "why_not_saved"]
+__all__ = ["load_model", "require_saves", "save_model"]
 
-
-def why_not_saved(learner: Any) -> str | None:
-    """Why a learner cannot be written to a file; None if it can."""
-    if hasattr(learner, "save"):
-        return None
-    return f"{type(learner).__name__} cannot be saved; use AIOLI or Auto, or leave out --save and --checkpoint"
+STREAM = "stream"  # the part of a model's snapshot that is the stream's
 
 
-def save_model(path: str | os.PathLike[str], learner: Any, stream: Snapshot) -> None:
-    """Write the learner and the state of its stream, whole or not at all. `learner.load` reads the file too."""
-    with naming(path):
-        header, tensors = taken_down(learner, Path(path).absolute().parent)
-        write_file(path, {**header, "stream": as_text(stream)}, tensors)
+def require_saves(learner: Learner) -> Saves:
+    """Return the learner, or refuse one that cannot be written to a file."""
+    if not saves(learner):
+        raise CapabilityMissing(
+            f"{type(learner).__name__} cannot be saved; use Auto, or leave out --save and --checkpoint"
+        )
+    return learner
 
 
-def load_model(path: str | os.PathLike[str]) -> tuple[Any, Snapshot | None]:
-    """The learner, and the snapshot of the stream that it was taught on, None where it was saved without one."""
-    header, _ = read_any(path)
-    return _class_of(header, path).load(path), from_text(header.get("stream"))
+def save_model(path: str | os.PathLike[str], learner: Learner, stream: Snapshot) -> None:
+    """Write the learner and the snapshot of its stream, whole or not at all. `learner.load` reads the file too."""
+    snapshot = require_saves(learner).snapshot()
+    with os_errors_naming(path):
+        write_snapshot(path, replace(snapshot, parts={**snapshot.parts, STREAM: stream}))
 
 
-def as_text(stream: Snapshot) -> str:
-    """Return the snapshot of a stream as text for a header of the old format."""
-    return base64.b85encode(to_bytes(stream)).decode()
-
-
-def from_text(text: str | None) -> Snapshot | None:
-    """Return the snapshot of a stream that `as_text` wrote."""
-    return None if text is None else from_bytes(base64.b85decode(text))
-
-
-def taken_down(learner: Any, folder: Path) -> tuple[dict[str, Any], dict[str, Vector]]:
-    """What `save` would write, as header and arrays."""
-    with _passing(folder) as temporary:
-        learner.save(temporary)
-        return read_any(temporary)
-
-
-def revive(header: dict[str, Any], tensors: dict[str, Vector], folder: Path) -> Any:
-    """The learner that was taken down."""
-    with _passing(folder) as temporary:
-        write_file(temporary, header, tensors)
-        return _class_of(header, temporary).load(temporary)
-
-
-@contextlib.contextmanager
-def _passing(folder: Path) -> Iterator[str]:
-    """The name of a file that is gone at the end."""
-    handle, temporary = tempfile.mkstemp(prefix=".aioli-", suffix=".part", dir=folder)
-    os.close(handle)
+def load_model(path: str | os.PathLike[str]) -> tuple[Learner, Snapshot | None]:
+    """Return the learner, and the snapshot of the stream that it was taught on; None where it was saved without one."""
+    snapshot = read_snapshot(path)
     try:
-        yield temporary
-    finally:
-        os.unlink(temporary)
-
-
-def _class_of(header: dict[str, Any], path: str | os.PathLike[str]) -> Any:
-    name = str(header.get("learner"))
-    if name not in aioli.__all__:
-        raise ValueError(f"{path}: holds a learner of type {name!r}, which this version of aioli does not know")
-    return getattr(importlib.import_module("aioli"), name)
+        return restore_learner(snapshot), snapshot.parts.get(STREAM)
+    except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
+        raise SnapshotRefused(f"{path}: {error}; save it again") from error

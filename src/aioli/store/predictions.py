@@ -10,8 +10,9 @@ from typing import Any, Self
 
 import numpy as np
 
+from aioli.evaluate.loop import Announced, Observer
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.whole_files import check_target, naming, replacing
+from aioli.snapshots.whole_files import check_target, os_errors_naming, replacing
 
 __all__ = ["Spool", "check_ending", "write_predictions"]
 
@@ -21,7 +22,7 @@ UNKNOWN = 255  # a row without a label
 ENDINGS = (".parquet", ".csv", ".jsonl")
 
 
-class Spool:
+class Spool(Observer):
     """Probabilities and labels in a file of their own, from which a run that was killed can go on.
 
     Parameters
@@ -30,20 +31,20 @@ class Spool:
         The file.
     rows
         Those of the file that are kept, 0 to begin anew; what is behind them is cut off.
-    told
-        What the file is called where it has no name of its own, as that of `beside`.
+    target
+        The file whose name errors bear, where this one has no name of its own (`beside`): `path` is then a folder.
     """
 
-    def __init__(self, path: Path, rows: int = 0, told: str | None = None) -> None:
-        self._told = told or str(path)
+    def __init__(self, path: Path, rows: int = 0, target: str | None = None) -> None:
+        self._name = target or str(path)
         if rows and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
             raise ValueError(
                 f"{path}: the predictions of the checkpoint are missing or cut short; begin without --resume, in "
                 "another folder"
             )
         self._whole = True
-        with naming(self._told):
-            if told is None:
+        with os_errors_naming(self._name):
+            if target is None:
                 self._file: Any = path.open("r+b" if rows else "w+b")
                 self._file.truncate(rows * ENTRY.itemsize)
                 self._file.seek(0, os.SEEK_END)
@@ -52,37 +53,41 @@ class Spool:
 
     @classmethod
     def beside(cls, target: str) -> Self:
-        """One in the folder of a file that is to be written, which is gone with the process, however that ends."""
-        return cls(Path(target).absolute().parent, told=target)
+        """Open an anonymous temporary file in the target's folder; the system deletes it when the process exits."""
+        return cls(Path(target).absolute().parent, target=target)
+
+    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
+        """Keep what was announced for the rows of a piece, and their labels."""
+        self.add(announced.p, announced.y)
 
     def add(self, p: Vector, y: Vector | None) -> None:
-        """Keep what was announced for some rows, and their labels."""
+        """Keep what was announced for some rows, and their labels, if they have any."""
         entries = np.empty(len(p), dtype=ENTRY)
         entries["probability"] = p
         entries["label"] = UNKNOWN if y is None else y
         self._whole = False
-        with naming(self._told):
+        with os_errors_naming(self._name):
             self._file.write(entries.tobytes())
         self._whole = True
 
     def sync(self) -> None:
-        """Everything so far is on the disk."""
+        """Wait until everything so far is on the disk."""
         if not self._whole:
-            raise OSError(f"{self._told}: the predictions of some rows could not be written")
-        with naming(self._told):
+            raise OSError(f"{self._name}: the predictions of some rows could not be written")
+        with os_errors_naming(self._name):
             self._file.flush()
             os.fsync(self._file.fileno())
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """The entries in pieces, each with the number of its first row."""
+        """Yield the entries in pieces, each with the number of its first row."""
         rows = self._file.seek(0, os.SEEK_END) // ENTRY.itemsize
         for first in range(0, rows, AT_ONCE):
             self._file.seek(first * ENTRY.itemsize)
             yield first, np.frombuffer(self._file.read(AT_ONCE * ENTRY.itemsize), dtype=ENTRY)
 
     def close(self) -> None:
-        """Let the file go."""
-        with contextlib.suppress(OSError):  # what could not be written has been told
+        """Close the file."""
+        with contextlib.suppress(OSError):  # what could not be written has been reported
             self._file.close()
 
     def __enter__(self) -> Self:
@@ -105,13 +110,13 @@ def check_ending(path: str) -> None:
 
 
 def write_predictions(path: str, spool: Spool, names: tuple[str, str], owner: str | None = None) -> None:
-    """Row, probability and label of every row, in the format that the name of the file says; whole or not at all."""
+    """Write row, probability and label of every row, in the format of the file's ending; whole or not at all."""
     writers: dict[str, Callable[[Path, Spool, tuple[str, str]], None]] = {
         ".parquet": _write_parquet,
         ".csv": _write_csv,
         ".jsonl": _write_jsonl,
     }
-    with naming(path), replacing(path, owner) as temporary:
+    with os_errors_naming(path), replacing(path, owner) as temporary:
         writers[Path(path).suffix.lower()](temporary, spool, names)
 
 

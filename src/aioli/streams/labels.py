@@ -40,6 +40,11 @@ class Labels:
         self.counts = [0, 0]  # rows of the negative class, of the positive class
         self._asked = positive is not None
 
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the negative and the positive class are called; 0 and 1 where that is not known yet."""
+        return "0" if self.negative is None else self.negative, self.positive or "1"
+
     def encode(self, values: Vector | Texts, where: Where) -> Vector:
         """Return 0.0 or 1.0 for each row. A third value, or a missing one, is refused with its place."""
         if isinstance(values, np.ndarray):
