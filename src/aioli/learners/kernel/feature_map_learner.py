@@ -65,7 +65,7 @@ class FeatureMap(Forecaster):
 
 
 class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
-    """A kernel approximation over any learner. A subclass writes `_maps`, which makes its feature maps, and `_parameters`."""
+    """A kernel approximation over any learner. A subclass writes `_maps`, which makes its maps, and `_parameters`."""
 
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:
         super().__init__()
