@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from aioli.errors import ParameterRefused, SnapshotRefused
@@ -257,7 +258,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
 def is_wide(X: Any) -> bool:
     """Return whether rows are for `Wide` rather than for states of d² numbers; X is an array or a sparse one.
 
-    Told from the width and the first row alone, so that it does not depend on how many rows come at once, nor on
+    Decided by the width and the first row alone, so that it does not depend on how many rows come at once, nor on
     whether they come sparse. Where most entries are not 0, `Auto`'s dense experts were ahead on the streams tried.
     """
     if X.ndim == 1:
@@ -265,7 +266,7 @@ def is_wide(X: Any) -> bool:
     if 0 in X.shape:
         return False
     columns = X.shape[1]
-    first = X.tocsr()[[0]].toarray() if hasattr(X, "tocsr") else X[:1]
+    first = X.tocsr()[[0]].toarray() if sparse.issparse(X) else X[:1]
     return bool(
         columns > MANY_COLUMNS or (columns > SPARSE_COLUMNS and np.count_nonzero(first) <= SPARSE_SHARE * columns)
     )
@@ -279,6 +280,6 @@ def _hashed(rows: SparseRows, bits: int) -> SparseRows:
     return SparseRows(hashed, intercept=False, widest=math.inf, single=rows.single)
 
 
-def _buckets(columns: Indices, bits: int) -> Indices:
+def _buckets(columns: Indices | NDArray[np.int32], bits: int) -> Indices:
     """Return the bucket of each column, one of 2^bits, by multiplicative hashing."""
     return (columns.astype(np.uint64) * GOLDEN >> np.uint64(64 - bits)).astype(np.int64)
