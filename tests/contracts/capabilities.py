@@ -39,6 +39,12 @@ def again(model: Model) -> Iterator[Model]:
         yield type(model).load(Path(folder) / "model")
 
 
+def shown(model: Model) -> dict[str, str]:
+    """Return all that the model shows of itself: its public attributes that are no methods."""
+    values = {name: getattr(model, name) for name in dir(model) if not name.startswith("_") and name != "capabilities"}
+    return {name: repr(value) for name, value in values.items() if not callable(value)}
+
+
 @contract(claiming(Capability.SAVES))
 def going_on(subject: Subject) -> None:
     """A copy in memory, in bytes, in a pickle or in a file goes on as if it had never stopped, bit for bit."""
@@ -58,6 +64,7 @@ def going_on(subject: Subject) -> None:
             assert not subject.is_online or repr(twin) == repr(type(model).restore(taken))
             assert_array_equal(teach(twin, X[stop:], y[stop:]), announced)
             assert memory(twin) == after
+            assert shown(twin) == shown(model)
 
 
 # ---- what some promise

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.testing import assert_allclose, assert_array_equal
-from numpy.typing import ArrayLike
 
 from aioli import MaximumLikelihood
 from aioli.learners.protocol import Capability
@@ -28,6 +27,7 @@ __all__ = [
 ]
 
 Check = Callable[[Subject], None]
+Announced = Vector | list[float] | float
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def memory(model: Model) -> bytes:
     return to_bytes(model.snapshot())
 
 
-def assert_same(subject: Subject, found: ArrayLike, expected: ArrayLike) -> None:
+def assert_same(subject: Subject, found: Announced, expected: Announced) -> None:
     """Assert that announcements are the same bit for bit, or as far as the subject says."""
     if subject.same:
         assert_allclose(found, expected, rtol=0.0, atol=subject.same)

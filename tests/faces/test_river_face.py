@@ -19,6 +19,7 @@ from river_frames import as_frame, dictionaries, pandas, polars
 
 from aioli import AIOLI, Auto
 from aioli.learners.baselines.ogd import OGD
+from aioli.learners.protocol import names_columns
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.river import AIOLIClassifier
 
@@ -61,6 +62,7 @@ def test_the_face_says_what_its_learner_says_row_by_row_and_in_batches(name: str
     expected = [single.predict_proba_one(x)[True] for x in dictionaries(X)]
     assert_allclose(batched.predict_proba_many(as_frame("pandas", X))[True], expected, rtol=SAME)
     assert batched._learner.rounds == single._learner.rounds == len(X)
+    assert names_columns(batched._learner)
     assert batched._learner.feature_names_ == columns_of(X)
 
 
