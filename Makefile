@@ -34,7 +34,7 @@ paper: .venv/.dev
 	$(BIN)/aioli paper
 
 clean:
-	rm -rf .venv build dist
+	rm -rf .venv build demo dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.dev: pyproject.toml
