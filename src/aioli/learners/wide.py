@@ -266,7 +266,7 @@ def is_wide(X: Any) -> bool:
     if 0 in X.shape:
         return False
     columns = X.shape[1]
-    first = X.tocsr()[[0]].toarray() if sparse.issparse(X) else X[:1]
+    first = sparse.csr_array(X)[[0]].toarray() if sparse.issparse(X) else X[:1]
     return bool(
         columns > MANY_COLUMNS or (columns > SPARSE_COLUMNS and np.count_nonzero(first) <= SPARSE_SHARE * columns)
     )
