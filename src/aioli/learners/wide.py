@@ -21,6 +21,7 @@ from aioli.states.certificate import Certificate
 from aioli.states.sparse.loops import WideTally, length_of_entries
 from aioli.states.sparse.state import WideState
 from aioli.states.sparse.views import VIEWS
+from aioli.streams.matrices import is_sparse
 from aioli.streams.rows import LABELS, as_logits, as_weights
 from aioli.streams.sparse_rows import Indices, SparseChunk, SparseRows
 
@@ -266,7 +267,7 @@ def is_wide(X: Any) -> bool:
     if 0 in X.shape:
         return False
     columns = X.shape[1]
-    first = sparse.csr_array(X)[[0]].toarray() if sparse.issparse(X) else X[:1]
+    first = X.tocsr()[[0]].toarray() if is_sparse(X) else X[:1]
     return bool(
         columns > MANY_COLUMNS or (columns > SPARSE_COLUMNS and np.count_nonzero(first) <= SPARSE_SHARE * columns)
     )
