@@ -17,7 +17,6 @@ def test_a_folder_is_held_once_and_nothing_is_left_in_it(tmp_path: Path) -> None
     first = FolderLock(tmp_path)
     with pytest.raises(BlockingIOError):
         FolderLock(tmp_path)
-    first.sync()
     first.release()
     first.release()
     FolderLock(tmp_path).release()
@@ -46,7 +45,6 @@ def test_where_a_folder_cannot_be_locked_a_file_in_it_is(tmp_path: Path, monkeyp
     first = FolderLock(tmp_path)
     with pytest.raises(BlockingIOError):
         FolderLock(tmp_path)
-    first.sync()
     first.release()
     FolderLock(tmp_path).release()
     assert list(tmp_path.iterdir()) == []
@@ -58,5 +56,4 @@ def test_a_file_system_without_locks_is_used_without(tmp_path: Path, monkeypatch
 
     monkeypatch.setattr(folder_lock, "POSIX", False)
     monkeypatch.setitem(sys.modules, "msvcrt", SimpleNamespace(LK_NBLCK=2, locking=locking))
-    FolderLock(tmp_path).sync()
     FolderLock(tmp_path).release()
