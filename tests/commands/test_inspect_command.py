@@ -35,6 +35,13 @@ def test_a_model_tells_what_it_knows(learner: str, tmp_path: Path, capsys: pytes
     names = {weight["name"] for weight in told["weights"]}
     assert (names >= {"intercept", "x", "size is missing", "colour=dark 1", "day, weekday"}) == (name in WITH_WEIGHTS)
     assert (told["experts"] is not None) == (name in ("Auto", "Wide"))
+    steps = {effect["name"]: effect for effect in told["effects"] or ()}
+    assert (steps.keys() >= {"x", "size is missing", "colour=dark 1", "day, weekday"}) == (name in WITH_WEIGHTS)
+    if name in WITH_WEIGHTS:
+        assert steps["x"]["log_odds"] > 0.0  # as `write_visits` makes them
+        assert steps["x"]["probability"] > told["average"]
+        assert steps["colour=dark 1"]["level"]
+        assert not steps["x"]["level"]
 
     assert main(["inspect", model]) == 0
     words = capsys.readouterr().out

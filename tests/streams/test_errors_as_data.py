@@ -30,7 +30,7 @@ def test_a_refused_cell(border: Any, value: float, remedy: str, names: list[str]
         border(spoiled(value), intercept=False, widest=1e6, names=names)
     error = caught.value
     assert (error.row, error.column, error.value, error.remedy) == (1, "b" if names else 1, value, remedy)
-    assert error.placed("line 3 of a.csv").startswith("line 3 of a.csv: column ")
+    assert str(error.placed("line 3 of a.csv")).startswith("line 3 of a.csv: column ")
     with pytest.raises(RowRefused) as single:
         border(spoiled(value)[1], intercept=False, widest=1e6, names=names, single=True)
     assert single.value.row is None

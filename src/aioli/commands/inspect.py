@@ -1,9 +1,11 @@
-"""`aioli inspect`: what a saved model knows, told without running anything that is in the file."""
+"""`aioli inspect`: what a saved model knows, read without running anything that is in the file."""
+
+from dataclasses import asdict
 
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines, finite
 from aioli.commands.summary import ball_of, certificate_of
-from aioli.evaluate.effects import effects, unit_of
+from aioli.evaluate.effects import Effects, coefficients, effects, unit_of
 from aioli.learners.protocol import mixes
 from aioli.store.models import load_model
 from aioli.streams.encoding import column_kinds
@@ -15,7 +17,7 @@ SHOWN = 20
 
 
 def inspect_model(path: str, as_json: bool = False) -> None:
-    """Print the learner, its rounds and loss, its certificate, its columns, its weights and how sure they are."""
+    """Print the learner, its rounds and loss, its certificate, its columns, what each does and how sure that is."""
     learner, taught = load_model(path)
     certificate, rounds = certificate_of(learner), learner.rounds
     labels = Labels() if taught is None else Labels.restore(taught.part("labels"))
@@ -30,25 +32,48 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         "positive": labels.positive,
         "negative": labels.negative,
     }
-    weights = effects(learner)
-    heard = dict(learner.weights_) if mixes(learner) else None
+    shares = dict(learner.weights_) if mixes(learner) else None
     columns = {} if taught is None or "encoder" not in taught.parts else column_kinds(taught.part("encoder"))
+    known, steps = coefficients(learner), effects(learner, taught)
     if as_json:
-        told_weights = [
-            {"name": e.name, "weight": finite(e.weight), "uncertainty": finite(e.uncertainty)} for e in weights
-        ]
-        print(json_of({**summary, "columns": columns, "experts": heard, "weights": told_weights}))
+        further = {
+            "columns": columns,
+            "experts": shares,
+            "weights": [_finite(asdict(one)) for one in known],
+            "average": None if steps is None else steps.average,
+            "effects": None if steps is None else [_finite(asdict(effect)) for effect in steps.steps],
+        }
+        print(json_of({**summary, **further}))
         return
     print(as_lines(summary))
     if columns:
         print("\ncolumns\n" + "\n".join(f"  {name}: {kind}" for name, kind in columns.items()))
-    if heard:
-        print("\nexperts, and how much each is heard")
-        print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(heard.items(), key=lambda e: -e[1])))
-    if weights:
-        print(f"\nweights: what {unit_of(learner)} adds to the log-odds, ± one standard deviation")
-        width = max(len(e.name) for e in weights[:SHOWN])
-        for e in weights[:SHOWN]:
-            print(f"  {e.name:<{width}}  {e.weight:+.4g} ± {e.uncertainty:.3g}")
-        if len(weights) > SHOWN:
-            print(f"  … and {len(weights) - SHOWN:,} smaller ones (--json has them all)")
+    if shares:
+        print("\nexperts, and the share of the mixture that each holds")
+        print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(shares.items(), key=lambda e: -e[1])))
+    if steps is not None:
+        _print_effects(steps)
+    elif known:
+        print(f"\ncoefficients: what {unit_of(learner)} adds to the log-odds, ± one standard deviation")
+        _print_table([(one.name, f"{one.weight:+.4g} ± {one.uncertainty:.3g}") for one in known])
+
+
+def _print_effects(found: Effects) -> None:
+    print(
+        "\neffects: what a step of a column adds to the log-odds of the average row, ± one standard deviation of what is"
+        f"\nknown, and the probability to which it takes that row, from {found.average:.1%}; a step is one standard "
+        "deviation\nof a number, or the level of a category in place of the average row's"
+    )
+    lines = [(e.name, f"{e.log_odds:+.4g} ± {e.uncertainty:.3g}  {e.probability:.1%}") for e in found.steps]
+    _print_table(lines)
+
+
+def _print_table(lines: list[tuple[str, str]]) -> None:
+    width = max(len(name) for name, _ in lines[:SHOWN])
+    print("\n".join(f"  {name:<{width}}  {text}" for name, text in lines[:SHOWN]))
+    if len(lines) > SHOWN:
+        print(f"  … and {len(lines) - SHOWN:,} smaller ones (--json has them all)")
+
+
+def _finite(values: dict[str, object]) -> dict[str, object]:
+    return {name: finite(value) for name, value in values.items()}

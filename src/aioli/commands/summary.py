@@ -116,7 +116,7 @@ def write_report(
     options: Options, path: str, run: Run, seconds: float, pace: float, remarks: Sequence[str] = ()
 ) -> None:
     """Write the page of the run, with further remarks at its end."""
-    from aioli.evaluate.effects import effects, unit_of
+    from aioli.evaluate.effects import coefficients, effects, unit_of
     from aioli.report.page import write_page
     from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
 
@@ -135,9 +135,13 @@ def write_report(
         )
     if run.stream.shared:
         notes.append(f"{run.stream.shared:,} values of rare categories share hashed buckets.")
-    weights = [Weight(e.name, e.weight, e.uncertainty) for e in effects(run.learner)[:WEIGHTS]]
-    if weights:
-        notes.append(f"A weight is what {unit_of(run.learner)} adds to the log-odds.")
+    found = effects(run.learner, run.taught)
+    if found is not None:
+        weights = [Weight(e.name, e.log_odds, e.uncertainty, e.probability) for e in found.steps[:WEIGHTS]]
+    else:
+        weights = [Weight(c.name, c.weight, c.uncertainty) for c in coefficients(run.learner)[:WEIGHTS]]
+        if weights:
+            notes.append(f"A weight is what {unit_of(run.learner)} adds to the log-odds.")
     negative, positive = run.stream.labels.names
     record = Record(
         title=options.title,
@@ -164,6 +168,7 @@ def write_report(
         histogram=Histogram(*(tuple(int(n) for n in side) for side in scores.cells.tolist())),
         thresholds=tuple(Threshold(*point) for point in scores.thresholds()),
         weights=tuple(weights),
+        average=None if found is None else found.average,
         columns=tuple(summarize_columns(run.stream, run.rows, run.extremes)),
         notes=(*notes, *remarks),
     )

@@ -1,74 +1,201 @@
-"""What each column does to the log-odds, as far as a learner can say it in one number a column."""
+r"""What each column does to the probability, as far as a learner can say it in one number a column.
 
-from dataclasses import dataclass
-from typing import Any
+The state is a quadratic $(\theta - w)^\top A(\theta - w)$ in nats, as if θ were normal with mean w and covariance
+$\tfrac12A^{-1}$. A learner that is linear in its columns, or Auto's linear expert of the largest share, is read as
+$\theta_0 + \sum_j \theta_j s_j(x_j - o_j)$.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from aioli.learners.aioli import AIOLI
 from aioli.learners.auto.auto import Auto
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
-from aioli.numerics.compiling import Vector
+from aioli.learners.protocol import Learner, names_columns
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import sigmoid
+from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
+from aioli.streams.encoding import Encoder
+from aioli.streams.scaling import Scaler
 
-__all__ = ["Effect", "effects", "unit_of"]
+__all__ = ["Coefficient", "Effect", "Effects", "coefficients", "effects", "unit_of"]
 
 INTERCEPT = "intercept"
 
 
 @dataclass(frozen=True)
-class Effect:
-    """A column's weight, and one standard deviation of what is known of it."""
+class Coefficient:
+    """A column's coefficient, and one standard deviation of what is known of it."""
 
     name: str
     weight: float
     uncertainty: float
 
 
-def effects(learner: Any) -> list[Effect]:
-    r"""The weights, largest first; empty where a learner has none to tell. O(d²).
+@dataclass(frozen=True)
+class Effect:
+    """What one step of a feature does to the average row.
 
-    The state is a quadratic $(\theta - w)^\top A(\theta - w)$ in nats, as if θ were normal with mean w and covariance
-    $\tfrac12A^{-1}$. Auto tells the weights of the linear expert to which it listens most (`unit_of` says in what).
+    Attributes
+    ----------
+    log_odds, uncertainty
+        What the step adds to the log-odds, and one standard deviation of what is known of it.
+    probability
+        That of the average row after the step.
+    level
+        Whether the step is to this level of a category; else it is one standard deviation of a number.
     """
+
+    name: str
+    log_odds: float
+    uncertainty: float
+    probability: float
+    level: bool
+
+
+@dataclass(frozen=True)
+class Effects:
+    """The probability of the average row, and what a step of each feature does to it, the largest first."""
+
+    average: float
+    steps: Sequence[Effect]
+
+
+@dataclass(frozen=True)
+class _Linear:
+    """A linear model θ over the features s(x - o), a 1 in front, and the moments of the features x."""
+
+    state: State
+    names: list[str]
+    scale: Vector
+    origin: Vector
+    mean: Vector
+    deviation: Vector
+
+
+def coefficients(learner: Learner) -> list[Coefficient]:
+    """Return the coefficients, largest first; none where a learner has none to tell. `unit_of` says of what. O(d²)."""
     if isinstance(learner, AIOLI) and learner._state is not None:
         names = _names(learner, learner._state.width - learner.intercept)
-        w, deviation = _moments(learner._state)
-        return _sorted([INTERCEPT, *names] if learner.intercept else names, w, deviation)
-    linear = _linear_expert(learner) if isinstance(learner, Auto) else None
-    if linear is not None:
-        state, width = linear
-        w, deviation = _moments(state)
-        return _sorted([INTERCEPT, *_names(learner, width)], w, deviation)
-    return []
+        state, names = learner._state, [INTERCEPT, *names] if learner.intercept else names
+    elif isinstance(learner, Auto) and (found := _linear_expert(learner)) is not None:
+        state, names = found[0], [INTERCEPT, *_names(learner, found[0].width - 1)]
+    else:
+        return []
+    squares = np.sum(state.P**2, axis=1) if state.factored else np.diag(state.P)
+    deviation = np.sqrt(np.maximum(squares, 0.0) / 2.0)
+    known = zip(names, state.w.tolist(), deviation.tolist(), strict=True)
+    return sorted((Coefficient(*one) for one in known), key=lambda one: -abs(one.weight))
 
 
-def unit_of(learner: Any) -> str:
-    """What the weights are for: one unit of a column, or one unit of its view."""
+def unit_of(learner: Learner) -> str:
+    """Return what the coefficients are of: one unit of a column, or one unit of an expert's view of it."""
     if not isinstance(learner, Auto):
         return "one unit of the column"
     return "the column on the scale of the expert that is heard most among the linear ones"
 
 
-def _linear_expert(learner: Auto) -> tuple[State, int] | None:
-    heard = learner.weights_
-    if not isinstance(learner._player, DenseEnsemble) or learner.n_features_ is None:
+def effects(learner: Learner, taught: Snapshot | None = None) -> Effects | None:
+    r"""Return what a step of each feature does to the average row; None where a learner cannot say it. O(d³).
+
+    A step of a number is one standard deviation, $\theta_j s_j\mathrm{sd}_j$. A step of a category is the level k
+    against the average row, whose shares of the levels are $m_l$: $\theta_k s_k - \sum_l m_l\theta_l s_l$.
+
+    Parameters
+    ----------
+    taught
+        The snapshot of the stream that the learner was taught on, which knows the categories; without it every
+        feature is read as a number.
+    """
+    model = _linear(learner)
+    if model is None:
         return None
-    playing = zip(learner._player.playing, learner._player.states, strict=True)
-    linear = [(heard[expert.name], state) for expert, state in playing if expert.view in ("standard", "peak")]
-    return max(linear, key=lambda pair: pair[0])[1], learner.n_features_
+    if taught is not None and "scaler" in taught.parts:
+        model = _unscaled(model, Scaler.restore(taught.part("scaler")))
+    levels = {} if taught is None or "encoder" not in taught.parts else _levels(taught)
+    steps = _steps(model, levels)
+    z = float(model.state.w[0] + (model.scale * (model.mean - model.origin)) @ model.state.w[1:])
+    moved = steps @ model.state.w[1:]
+    # With P = SSᵀ a step a has the variance |Sᵀa|²/2; without the factor it is aᵀPa/2.
+    P = model.state.P[1:] if model.state.factored else model.state.P[1:, 1:]
+    spread = ((steps @ P) ** 2).sum(axis=1) if model.state.factored else ((steps @ P) * steps).sum(axis=1)
+    found = [
+        Effect(name, step, float(np.sqrt(max(variance, 0.0) / 2.0)), sigmoid(z + step), place in levels)
+        for place, (name, step, variance) in enumerate(zip(model.names, moved.tolist(), spread.tolist(), strict=True))
+    ]
+    return Effects(sigmoid(z), sorted(found, key=lambda effect: -abs(effect.log_odds)))
 
 
-def _moments(state: State) -> tuple[Vector, Vector]:
-    squares = np.sum(state.P**2, axis=1) if state.factored else np.diag(state.P)
-    return state.w, np.sqrt(np.maximum(squares, 0.0) / 2.0)
+def _steps(model: _Linear, levels: Mapping[int, Sequence[int]]) -> Matrix:
+    """Return a row for every feature: by how much its step changes each of the model's features."""
+    steps = np.diag(model.scale * model.deviation)
+    for place, group in levels.items():
+        steps[place] = 0.0
+        steps[place, group] -= model.scale[group] * model.mean[group]
+        steps[place, place] += model.scale[place]
+    return steps
 
 
-def _names(learner: Any, width: int) -> list[str]:
-    given = getattr(learner, "feature_names_", None)
+def _levels(taught: Snapshot) -> Mapping[int, Sequence[int]]:
+    encoder = taught.part("encoder")
+    return Encoder.restore(encoder).exclusive() if encoder.kind == "Encoder" else {}
+
+
+def _linear(learner: Learner) -> _Linear | None:
+    """Return the linear model of a learner; None where it has none, or none with an intercept."""
+    if isinstance(learner, Auto):
+        found = _linear_expert(learner)
+        if found is None:
+            return None
+        state, view, player = found
+        assert player.views is not None
+        return _Linear(state, _names(learner, state.width - 1), *player.views.scaling(view), *player.views.moments())
+    if isinstance(learner, AIOLI) and learner._state is not None and learner.intercept:
+        width = learner._state.width - 1
+        moments = _weighted_moments(learner._state)
+        return _Linear(learner._state, _names(learner, width), np.ones(width), np.zeros(width), *moments)
+    return None
+
+
+def _unscaled(model: _Linear, scaler: Scaler) -> _Linear:
+    """Return the model over the columns as they were before the stream scaled them (`streams.scaling`)."""
+    mean, deviation = scaler.moments()
+    unit = deviation * math.sqrt(len(mean))
+    scale = np.divide(model.scale, unit, out=np.zeros_like(unit), where=unit > 0.0)
+    return replace(model, scale=scale, origin=mean + unit * model.origin, mean=mean, deviation=deviation)
+
+
+def _linear_expert(learner: Auto) -> tuple[State, str, DenseEnsemble] | None:
+    """Return the state of the linear expert of the largest share, its view, and the ensemble."""
+    player = learner._player
+    if not isinstance(player, DenseEnsemble) or player.views is None:
+        return None
+    shares = learner.weights_
+    linear = [
+        (shares[expert.name], state, expert.view)
+        for expert, state in zip(player.playing, player.states, strict=True)
+        if expert.view in ("standard", "peak")
+    ]
+    _, state, view = max(linear, key=lambda one: one[0])
+    return state, view, player
+
+
+def _weighted_moments(state: State) -> tuple[Vector, Vector]:
+    r"""Return mean and deviation of every column, each row weighted by the curvature with which it was learned. O(d³).
+
+    The state holds them: $A = \lambda I + \sum \tfrac12hxx^\top$, and the first entry of x is 1.
+    """
+    A = state.precision()
+    total = max(A[0, 0] - state.spec.ridge, np.finfo(np.float64).tiny)
+    mean = A[0, 1:] / total
+    squares = (np.diag(A)[1:] - state.spec.ridge) / total
+    return mean, np.sqrt(np.maximum(squares - mean * mean, 0.0))
+
+
+def _names(learner: Learner, width: int) -> list[str]:
+    given = learner.feature_names_ if names_columns(learner) else None
     return list(given) if given else [f"column {i + 1}" for i in range(width)]
-
-
-def _sorted(names: list[str], w: Vector, deviation: Vector) -> list[Effect]:
-    told = [Effect(*one) for one in zip(names, w.tolist(), deviation.tolist(), strict=True)]
-    return sorted(told, key=lambda effect: -abs(effect.weight))

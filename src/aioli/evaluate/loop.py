@@ -4,9 +4,9 @@ Who plays (`Player`) and who watches (`Observer`) are given: the library's check
 checkpoints on disk and its comparison with other libraries are all this loop.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,6 +14,7 @@ import numpy as np
 from aioli.errors import CapabilityMissing, RowRefused
 from aioli.learners.protocol import Learner, weighs
 from aioli.numerics.compiling import Vector
+from aioli.streams.files.table import Where
 from aioli.streams.protocol import Batch
 
 __all__ = ["Alone", "Announced", "Loop", "Observer", "Player", "learn_batch"]
@@ -168,8 +169,19 @@ def _part(batch: Batch, piece: slice) -> Batch:
     if piece == slice(0, len(batch.y)):
         return batch
     weights = None if batch.weights is None else batch.weights[piece]
-    return replace(batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=_from(batch.where, piece.start))
+    return replace(batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=_Shifted(batch.where, piece.start))
 
 
-def _from(where: Callable[[int], str], first: int) -> Callable[[int], str]:
-    return lambda row: where(first + row)
+@dataclass(frozen=True)
+class _Shifted:
+    """Says where the rows of a piece are, the first of which is one of a batch."""
+
+    where: Where
+    first: int
+
+    @property
+    def path(self) -> str:
+        return self.where.path
+
+    def __call__(self, row: int) -> str:
+        return self.where(self.first + row)

@@ -196,6 +196,17 @@ class Late:
         return p, y
 
 
+@dataclass(frozen=True)
+class _Counted:
+    """Says where the rows of a block are: by their numbers in the stream, the first of which is given."""
+
+    first: int
+    path = ""
+
+    def __call__(self, row: int) -> str:
+        return f"row {self.first + row} of the stream"
+
+
 def _announced(rounds: list[tuple[float, float]]) -> Announced:
     p, y = np.array(rounds, dtype=np.float64).reshape(-1, 2).T.copy()
     return Announced(p, y)
@@ -210,10 +221,7 @@ def _batches(blocks: Iterable[tuple[object, ArrayLike]]) -> Iterator[Batch]:
             raise RowRefused(
                 f"a block of shape {X.shape} came at row {rows}", remedy="give two dimensions: rows and columns"
             )
-
-        def where(row: int, first: int = rows) -> str:
-            return f"row {first + row} of the stream"
-
+        where = _Counted(rows)
         try:
             y = as_labels(labels, X.shape[0])
         except RowRefused as error:

@@ -2,15 +2,17 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.evaluate.history import Point
-from aioli.learners.auto.experts import EXPERTS
+from aioli.learners.aioli import AIOLI
+from aioli.learners.auto.auto import Auto
+from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.views import Views
+from aioli.streams.protocol import Batch
 
 __all__ = ["AFFORDABLE", "with_regret"]
 
@@ -18,20 +20,20 @@ AFFORDABLE = 4_000_000  # numbers that the comparator may hold in memory, and go
 LEAST_ROWS = 16  # before that there is little to regret
 
 
-def with_regret(history: list[Point], again: Iterable[Any], learner: Any, width: int) -> list[Point]:
-    """The history with the regret at each of its points, against the ball of the learner's certificate.
+def with_regret(history: list[Point], again: Iterable[Batch], learner: Learner, width: int) -> list[Point]:
+    """Return the history with the regret at each of its points, against the ball of the learner's certificate.
 
     `again` are the batches of the stream from its beginning. Without a certificate, or beyond what is affordable,
     there is none.
     """
-    if not history or not callable(getattr(learner, "certificate", None)) or history[-1].rows * width > AFFORDABLE:
+    if not isinstance(learner, (AIOLI, Auto)) or not history or history[-1].rows * width > AFFORDABLE:
         return history
-    certificate = learner.certificate()
-    expert = next((expert for expert in EXPERTS if expert.name == certificate.against), None)
-    if expert is None and (certificate.against or not hasattr(learner, "coefficients_")):
+    expert = learner.certifying_expert if isinstance(learner, Auto) else None
+    if isinstance(learner, Auto) and expert is None:
         return history  # its ball is not one of linear models of the columns, or of their views
     rows, labels, weights = _gathered(again, width)
-    intercept = bool(getattr(learner, "intercept", False))
+    radius = learner.certificate().radius
+    intercept = isinstance(learner, AIOLI) and bool(learner.intercept)
     if expert is not None:  # a model of a mixture's expert sees the rows as that expert did
         rows, intercept = Views(width).of_rows(rows)[expert.kind], False
     filled = []
@@ -39,17 +41,18 @@ def with_regret(history: list[Point], again: Iterable[Any], learner: Any, width:
         if point.rows >= LEAST_ROWS and point.log_loss is not None:
             part = slice(point.rows)
             stakes = None if weights is None else weights[part]
-            best = best_in_ball(rows[part], labels[part], certificate.radius, intercept=intercept, weights=stakes)
+            best = best_in_ball(rows[part], labels[part], radius, intercept=intercept, weights=stakes)
             point = replace(point, regret=point.rows * point.log_loss - best.loss)
         filled.append(point)
     return filled
 
 
-def _gathered(again: Iterable[Any], width: int) -> tuple[Matrix, Vector, Vector | None]:
+def _gathered(again: Iterable[Batch], width: int) -> tuple[Matrix, Vector, Vector | None]:
     rows, labels, weights = [], [], []
     for batch in again:
         X = batch.X if isinstance(batch.X, np.ndarray) else batch.X.toarray()
         rows.append(np.pad(X, ((0, 0), (0, width - X.shape[1]))))
+        assert batch.y is not None
         labels.append(batch.y)
         if batch.weights is not None:
             weights.append(batch.weights)

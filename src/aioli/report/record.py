@@ -58,11 +58,18 @@ class Threshold:
 
 @dataclass(frozen=True)
 class Weight:
-    """What a column adds to the log-odds, and one standard deviation of it, where known."""
+    """What a column, or one step of it, adds to the log-odds, and one standard deviation of that, where known.
+
+    Attributes
+    ----------
+    probability
+        That of the average row after the step; None where the weight is that of one unit of the column.
+    """
 
     name: str
     weight: Number
     uncertainty: Number = None
+    probability: Number = None
 
 
 @dataclass(frozen=True)
@@ -83,6 +90,8 @@ class Record:
         From the strictest to the most lenient; a few hundred are enough for a curve.
     weights
         The largest first.
+    average
+        The probability of the average row, from which the steps of the weights lead.
     notes
         Sentences for the reader, such as against which ball the certificate holds.
     """
@@ -100,5 +109,6 @@ class Record:
     histogram: Histogram | None = None
     thresholds: Sequence[Threshold] = ()
     weights: Sequence[Weight] = ()
+    average: Number = None
     columns: Sequence[Column] = ()
     notes: Sequence[str] = ()

@@ -25,24 +25,32 @@ def weights(record: Record) -> Markup | None:
         return None
     reach = max(abs(value) + 2.0 * (spread or 0.0) for _, value, spread in known)
     limit = min(reach, WIDEST * largest)
+    stepped = finite(record.average) is not None
     rows = []
     for weight, value, spread in known:
-        told = figure(value) if spread is None else with_error(value, 2.0 * spread)
+        said = figure(value) if spread is None else with_error(value, 2.0 * spread)
         rows.append(
             tag(
                 "tr",
                 tag("th", text(short(weight.name)), scope="row", title=weight.name[:300]),
                 tag("td", _bar(value / limit, (spread or 0.0) / limit)),
-                tag("td", text(told), class_="number"),
+                tag("td", text(said), class_="number"),
+                *([tag("td", text(percent(weight.probability)), class_="number")] if stepped else []),
             )
         )
     certain = any(spread is not None for _, _, spread in known)
     whisker = " The whisker is two standard deviations of what it knows: one that crosses zero is undecided."
+    step = (
+        " A step is one standard deviation of a number, or the level of a category in place of the average row’s; the "
+        f"last column is the probability to which it takes the average row, from {percent(record.average)}."
+    )
+    what = "a step of each column" if stepped else "each column"
     return card(
         "weights",
-        "The largest weights",
-        f"What each column adds to the log-odds of {short(record.positive, 40)}, to the right, or takes from them, to "
-        f"the left.{whisker if certain else ''}{f' The other {whole(hidden)} are smaller.' if hidden else ''}",
+        "The largest effects" if stepped else "The largest weights",
+        f"What {what} adds to the log-odds of {short(record.positive, 40)}, to the right, or takes from them, to the "
+        f"left.{step if stepped else ''}{whisker if certain else ''}"
+        f"{f' The other {whole(hidden)} are smaller.' if hidden else ''}",
         tag("table", tag("tbody", *rows), class_="bars"),
     )
 

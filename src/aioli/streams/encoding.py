@@ -193,6 +193,25 @@ class Encoder:
             return self._place(feature)
         return self._place(f"{BUCKET} {_hash(feature) % BUCKETS}")
 
+    def exclusive(self) -> dict[int, list[int]]:
+        """Return, for the place of every feature that is 0 or 1, the places of all features of which a row has one.
+
+        These are the levels of a column of categories. What is no level, such as "size is missing", is alone. Features
+        of numbers and dates are left out.
+        """
+        columns = sorted(self.categories, key=len)  # of two names that fit, the longer one is the column's
+        owners: dict[int, str] = {}
+        for name in columns:
+            marks = (f"{name}=", f"{name} is missing")
+            owners |= {place: name for place, feature in enumerate(self.features) if feature.startswith(marks)}
+        dense = {name for name, kind in self.kinds.items() if kind == NUMBER}
+        dense |= {part for name, kind in self.kinds.items() if kind == DATE for part in self._date_features(name)}
+        levels: dict[str, list[int]] = {name: [] for name in columns}
+        for place, name in owners.items():
+            levels[name].append(place)
+        alone = {place: [place] for place, feature in enumerate(self.features) if feature not in dense}
+        return alone | {place: levels[name] for place, name in owners.items() if self.features[place] not in dense}
+
     def snapshot(self) -> Snapshot:
         """Return which feature belongs to what, and the columns' means."""
         values: dict[str, Plain] = {

@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from aioli.numerics.compiling import Matrix, compiled
+from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Scaler"]
@@ -38,6 +38,10 @@ class Scaler:
         if keep:
             self.rows, self.columns = rows, columns
         return scaled
+
+    def moments(self) -> tuple[Vector, Vector]:
+        """Return the mean and the standard deviation of every column over the rows so far."""
+        return self.columns[ANCHOR] + self.columns[MEAN], np.sqrt(self.columns[SPREAD] / max(self.rows, 1.0))
 
     def snapshot(self) -> Snapshot:
         """Return the moments of every column."""

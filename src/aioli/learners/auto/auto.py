@@ -5,6 +5,7 @@ from typing import Self
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.auto.experts import Expert
 from aioli.learners.base import ColumnLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
@@ -124,6 +125,11 @@ class Auto(Remembering, ColumnLearner):
         it is `Wide`'s.
         """
         return self._player.certificate(tight)
+
+    @property
+    def certifying_expert(self) -> Expert | None:
+        """The expert whose certificate is the mixture's; None where rows are wide."""
+        return self._player.certifying_expert if isinstance(self._player, DenseEnsemble) else None
 
     @property
     def rounds(self) -> int:

@@ -113,7 +113,21 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         stream went, ‖θ‖ ≤ `radius`. It is that expert's own certificate, plus all that the mixture lost more than the
         expert: nothing needs to be assumed of the mixture, so weights, drift and late labels are covered.
         """
-        best: Certificate | None = None
+        return self._best_proof(tight)[0]
+
+    @property
+    def views(self) -> Views | None:
+        """How the experts see a row; None before the first row."""
+        return self._views
+
+    @property
+    def certifying_expert(self) -> Expert:
+        """The expert whose certificate is the ensemble's."""
+        return self._best_proof(tight=False)[1]
+
+    def _best_proof(self, tight: bool) -> tuple[Certificate, Expert]:
+        """Return the smallest certificate, and the expert that proves it."""
+        best: tuple[Certificate, Expert] | None = None
         prove = tight_certificate if tight else running_certificate
         total_prior = sum(expert.prior for expert in EXPERTS[: self.experts])
         states = self.states or [State(expert.spec, 1) for expert in self.playing]
@@ -126,7 +140,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             if self._totals[LATE] > 0.0:  # the theorem speaks of what is said when asked
                 theorem = math.inf
             proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
-            best = proven if best is None or proven < best else best
+            best = (proven, expert) if best is None or proven < best[0] else best
         assert best is not None  # the first expert is certified
         return best
 

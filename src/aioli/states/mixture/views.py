@@ -59,6 +59,21 @@ class Views:
         view_rows(self.columns, self.totals, self.directions, self.phases, X, *views)
         return views
 
+    def moments(self) -> tuple[Vector, Vector]:
+        """Return the mean and the standard deviation of every column over the rows so far. O(d)."""
+        n = max(self.totals[ROWS], 1.0)
+        return self.columns[ANCHOR] + self.columns[MEAN], np.sqrt(self.columns[SPREAD] / n)
+
+    def scaling(self, view: str) -> tuple[Vector, Vector]:
+        """Return s and o of a view that is linear, "standard" or "peak": it sees a row as s(x - o). O(d)."""
+        n, (mean, deviation) = self.totals[ROWS], self.moments()
+        if view == "standard":
+            norm, unit, origin = self.totals[STANDARD_NORM], deviation, mean
+        else:
+            norm, unit, origin = self.totals[PEAK_NORM], self.columns[TOP], self.columns[ANCHOR]
+        by = math.sqrt(n / norm) if norm > 0.0 else 0.0
+        return np.divide(by, unit, out=np.zeros_like(unit), where=unit > 0.0), origin
+
     def grown(self, columns: int) -> "Views":
         """Return the views had so many further columns been there, and 0, from the first row."""
         larger = Views(self.width + columns)
