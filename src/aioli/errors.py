@@ -14,6 +14,7 @@ from typing import Self
 
 __all__ = [
     "AioliError",
+    "AnnouncementRefused",
     "CapabilityMissing",
     "FileRefused",
     "LabelRefused",
@@ -46,6 +47,10 @@ class ParameterRefused(AioliError):
     def unlike(cls, parameter: str, value: object, wanted: str) -> Self:
         """Return the refusal of a value that is not as wanted: "it must be" begins the end of the sentence."""
         return cls(f"{parameter} is {value!r}; it must be {wanted}", parameter=parameter, value=value)
+
+
+class AnnouncementRefused(AioliError):
+    """A label came with an announcement that is another learner's, is still to come, or has had its label."""
 
 
 class CapabilityMissing(AioliError):

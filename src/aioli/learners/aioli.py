@@ -9,6 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.announcements import Announcement
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import as_given, require_number, with_parameters
 from aioli.learners.protocol import Capability
@@ -20,7 +21,7 @@ from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.play import logits_of_rows, play
-from aioli.states.dense.single_row import play_one, predict_one
+from aioli.states.dense.single_row import play_one, predict_logit_one, predict_one
 from aioli.states.dense.state import State
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
@@ -129,20 +130,47 @@ class AIOLI(Remembering, RowsLearner[Rows]):
                 pass
         return sigmoid(self.predict_logit(x))
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(d²)."""
+        if type(x) is ndarray:
+            try:
+                z = predict_logit_one(self._buffer, x)
+                if z == z:
+                    return self._ledger.issue_one(self.rounds, z)
+            except TypeError:  # another type of number, another layout, or the very first row
+                pass
+        return super().announce(x)
+
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(d²).
 
         A `weight` multiplies the row's loss, and what is learned from it; what is announced does not depend on it.
-        Where the label comes late, `logit` is what `predict_logit` said when the row came: the loss is counted there.
+        Where the label comes late, `announced` is what `announce` gave when the row came, or `logit` what
+        `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
+        where it was announced.
         """
-        if weight == 1.0 and logit is None and type(x) is ndarray:
+        if weight == 1.0 and type(x) is ndarray:
             try:
-                p = play_one(self._buffer, x, LABELS[y])
-                if p >= 0.0:
-                    return p
+                if announced is None:
+                    p = play_one(self._buffer, x, LABELS[y], math.nan if logit is None else logit)
+                    if p >= 0.0:
+                        return p
+                elif logit is None:
+                    self._ledger.check_one(announced)
+                    p = play_one(self._buffer, x, LABELS[y], announced.logit)
+                    if p >= 0.0:
+                        self._ledger.settle_one(announced.number)
+                        return p
             except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
                 pass
-        return self._learn_one(x, y, weight, logit)
+        return self._learn_one(x, y, weight, logit, announced)
 
     # ---- what it knows
 
@@ -212,7 +240,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
     def snapshot(self) -> Snapshot:
         """Return the parameters, the names of the columns, and the state where rows have come."""
         values: dict[str, Plain] = {"parameters": self._played(), "names": self._names}
-        parts = {} if self._state is None else {"state": self._state.snapshot()}
+        parts = self._ledger_part | ({} if self._state is None else {"state": self._state.snapshot()})
         return Snapshot(type(self).__name__, values, parts=parts)
 
     @classmethod

@@ -7,8 +7,9 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.announcements import Announcement, Announcements, Ledger
 from aioli.learners.protocol import Capability
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
@@ -69,16 +70,53 @@ class ColumnLearner(ABC):
         """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
 
     @abstractmethod
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
+
+    @abstractmethod
+    def announce_many(self, X: object) -> Announcements:
+        """Return what `announce` does, for every row: all before the first of their labels."""
+
+    @abstractmethod
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
         """Learn from one row and its label; returns the probability announced before the label."""
 
     @abstractmethod
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+    def learn_many(
+        self,
+        X: object,
+        y: object,
+        weights: object = None,
+        logits: object = None,
+        announced: Announcements | None = None,
+    ) -> Vector:
         """Play the rows in order; returns each row's probability before its label.
 
         The same game as `learn` row by row, at the speed of compiled loops, or of matrix products where rows are many
         and wide. If one row is not a row, nothing is learned from any.
         """
+
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced.
+
+        This is the game of whoever scores a batch and is told its labels afterwards.
+        """
+        announced = self.announce_many(X)
+        try:
+            return self.learn_many(X, y, weights, announced=announced)
+        except BaseException:
+            self._withdraw(len(announced))
+            raise
+
+    @abstractmethod
+    def _withdraw(self, announcements: int) -> None: ...
 
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
@@ -107,6 +145,7 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
 
     def __init__(self) -> None:
         self._names: list[str] | None = None
+        self._ledger = Ledger()
 
     @abstractmethod
     def _rows(self, X: object, single: bool = False) -> Checked: ...
@@ -129,26 +168,93 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
         return self._logits(self._rows(X))
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
+        logits, memory = self._announce(self._rows(x, single=True))
+        return self._ledger.issue_one(self.rounds, logits.item(0), memory[0] if memory.shape[1] else None)
+
+    def announce_many(self, X: object) -> Announcements:
+        """Return what `announce` does, for every row: all before the first of their labels."""
+        rows = self._rows(X)
+        logits, memory = self._announce(rows)
+        return self._ledger.issue(len(rows), self.rounds, logits, memory)
+
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
         """Learn from one row and its label; return the probability announced before the label.
 
-        `weight` and `logit` as in `AIOLI.learn`.
+        `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        return self._learn_one(x, y, weight, logit)
+        return self._learn_one(x, y, weight, logit, announced)
 
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+    def learn_many(
+        self,
+        X: object,
+        y: object,
+        weights: object = None,
+        logits: object = None,
+        announced: Announcements | None = None,
+    ) -> Vector:
         """Play the rows in order; returns each row's probability before its label.
 
         The same game as `learn` row by row, at the speed of compiled loops, or of matrix products where rows are many
-        and wide. If one row is not a row, nothing is learned from any.
+        and wide. If one row is not a row, nothing is learned from any. `announced` is what `announce_many` gave for
+        these rows, or announcements in the order of the rows (`Announcements.joined`).
         """
         rows = self._rows(X)
-        return self._learn(rows, as_labels(y, len(rows)), weights, logits)
+        return self._play(rows, as_labels(y, len(rows)), weights, logits, announced)
 
-    def _learn_one(self, x: object, y: object, weight: float, logit: float | None) -> float:
+    def _learn_one(
+        self, x: object, y: object, weight: float, logit: float | None, announced: Announcement | None
+    ) -> float:
         """Learn from one row of any kind, through the border."""
-        late = None if logit is None else [logit]
-        return float(self._learn(self._rows(x, single=True), np.array([as_label(y)]), [weight], late)[0])
+        late, ticket = None if logit is None else [logit], None if announced is None else announced.row
+        rows = self._rows(x, single=True)
+        return float(self._play(rows, np.array([as_label(y)]), [weight], late, ticket)[0])
+
+    def _play(
+        self, rows: Checked, labels: Vector, weights: object, logits: object, announced: Announcements | None
+    ) -> Vector:
+        """Learn from checked rows, in time or as they were announced."""
+        if announced is None:
+            return self._learn(rows, labels, weights, logits)
+        if logits is not None:
+            raise ParameterRefused(
+                "logits and announced came together; announced alone says all (nothing was learned)",
+                parameter="logits",
+                value=logits,
+            )
+        self._ledger.check(announced, len(rows))
+        self._answer(rows, labels, weights, announced)
+        self._ledger.settle(announced)
+        return announced.probabilities
+
+    def _announce(self, rows: Checked) -> tuple[Vector, Matrix]:
+        """Return the log-odds of rows, each as if it came next, and what a ticket keeps besides."""
+        return self._logits(rows), np.empty((len(rows), 0))
+
+    def _answer(self, rows: Checked, labels: Vector, weights: object, announced: Announcements) -> None:
+        """Learn from the labels of rows that were announced earlier; the ledger has been asked."""
+        self._learn(rows, labels, weights, announced.logits)
+
+    def _withdraw(self, announcements: int) -> None:
+        self._ledger.withdraw(announcements)
+
+    @property
+    def has_announced(self) -> bool:
+        """Whether a row has been announced, so that its label may come late."""
+        return self._ledger.issued > 0
+
+    @property
+    def _ledger_part(self) -> dict[str, Snapshot]:
+        """The part of a snapshot that tells of announcements: none where there were none."""
+        return {"ledger": self._ledger.snapshot()} if self._ledger.issued else {}
 
     @property
     def feature_names_(self) -> list[str] | None:
@@ -185,7 +291,9 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         return known + list(names or [f"x{j}" for j in range(width, width + columns)])
 
     def _take_names(self, snapshot: Snapshot) -> None:
-        """Take the names of the columns from a snapshot, once the width is known."""
+        """Take the names of the columns from a snapshot, once the width is known, and the announcements."""
+        if "ledger" in snapshot.parts:
+            self._ledger = Ledger.restore(snapshot.part("ledger"))
         try:
             self.feature_names_ = snapshot.texts("names")
         except ParameterRefused as error:

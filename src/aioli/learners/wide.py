@@ -8,16 +8,18 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
+from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.learners.wide_experts import EXPERTS
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
+from aioli.states.mixture.late import MEMORY
 from aioli.states.sparse.loops import WideTally, length_of_entries
 from aioli.states.sparse.state import WideState
 from aioli.states.sparse.views import VIEWS
@@ -117,18 +119,26 @@ class Wide(Remembering, RowsLearner[SparseRows]):
             return float(self._logits(self._rows(x, single=True))[0])
         return self._state.predict(entries).item()
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(K nnz).
 
-        `weight` and `logit` as in `AIOLI.learn`.
+        `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
         try:
             label = LABELS.get(y)
         except TypeError:  # not even hashable: the border says what is wrong
             label = None
-        entries = self._entries(x) if weight == 1.0 and logit is None and label is not None else None
+        plain = weight == 1.0 and logit is None and announced is None and label is not None
+        entries = self._entries(x) if plain else None
         if entries is None:
-            return self._learn_one(x, y, weight, logit)
+            return self._learn_one(x, y, weight, logit, announced)
         said = np.array([math.nan])
         self._state.play(entries, np.array([label]), np.ones(1), said)
         return sigmoid(said.item())
@@ -190,7 +200,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         """Return the parameters, the names of the columns, and the state without the columns that were never met."""
         parameters: dict[str, Plain] = {"hashing": self.hashing, "experts": self.experts}
         values: dict[str, Plain] = {"parameters": parameters, "names": self._names}
-        return Snapshot(type(self).__name__, values, parts={"state": self._state.snapshot()})
+        return Snapshot(type(self).__name__, values, parts={"state": self._state.snapshot(), **self._ledger_part})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -248,12 +258,30 @@ class Wide(Remembering, RowsLearner[SparseRows]):
     def _learn(self, rows: SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
         announced = as_logits(logits, len(rows))
-        if self._state.width is None:
-            self._state.make_room(rows.width)
+        self._make_room(rows)
         for start, chunk in rows:
             part = slice(start, start + len(chunk.norms))
             self._state.play(chunk, labels[part], row_weights[part], announced[part])
         return sigmoid_many(announced)
+
+    def _make_room(self, rows: SparseRows) -> None:
+        if self._state.width is None:
+            self._state.make_room(rows.width)
+
+    def _announce(self, rows: SparseRows) -> tuple[Vector, Matrix]:
+        parts = [self._state.announce(chunk) for _, chunk in rows]
+        return np.concatenate([logits for logits, _ in parts]), np.concatenate([kept for _, kept in parts])
+
+    def _answer(self, rows: SparseRows, labels: Vector, weights: object, announced: Announcements) -> None:
+        row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
+        kept, late = announced.memory.copy(), self._ledger.late(announced, self.rounds)
+        if kept.shape[1] != len(self._experts) + 1 + MEMORY:
+            raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
+        self._make_room(rows)
+        logits = announced.logits.copy()
+        for start, chunk in rows:
+            part = slice(start, start + len(chunk.norms))
+            self._state.play(chunk, labels[part], row_weights[part], logits[part], kept[part], late[part])
 
 
 def is_wide(X: Any) -> bool:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from aioli.numerics.compiling import Vector, compiled
 from aioli.numerics.curvature import tight_curvature_at
+from aioli.numerics.logistic import softplus
 from aioli.numerics.root import solve
 from aioli.outcomes.spec import Rule
 
@@ -41,30 +42,29 @@ def play_round(
 ) -> tuple[float, float, float, float, float, float]:
     r"""Announce log-odds, then answer the label; returns z, γ, α, the certificate's increment, the loss, and $v^+$.
 
-    A NaN for `logit` asks for a prediction now: $z + \tfrac{cv}{2}\tanh\tfrac z2 = m$. Otherwise z is what was
-    announced when the row came, the label being late. Then, with $\delta = m - z$, $g = \omega(p - y)$, h the
-    curvature times the weight ω, and $D = 1 + hv/2$:
+    z is what the learner says now: $z + \tfrac{cv}{2}\tanh\tfrac z2 = m$. A label that comes late is learned from there
+    too; `logit` is then what was announced when the row came, where the loss is counted, and NaN otherwise. With
+    $\delta = m - z$, $g = \omega(p - y)$, h the curvature times the weight ω, and $D = 1 + hv/2$:
 
     $$\gamma = \frac{h}{2D},\quad \alpha = -\frac{g + h\delta}{2D},\quad
       \mathrm{inst} = \frac{\tfrac14 g^2 v - g\delta - \tfrac12 h\delta^2}{D},\quad v^+ = \frac vD.$$
 
     inst is $\ell(z) - (\min F_t - \min F_{t-1})$, F being the regularised sum of the surrogates: true at any z and ω,
-    and wherever the surrogate touches the loss.
+    and wherever the surrogate touches the loss: where that is not what was announced, the difference of the two losses
+    is added. Learning late labels at the point that was announced lost far more (docs/late.md).
     """
     positive = y > 0.5
-    if math.isnan(logit):
-        a = 0.5 * rules[Rule.REGULARISER] * v
-        size, e, fall = solve(abs(m), a)
-        z = math.copysign(size, m)
-        delta = math.copysign(a * -fall / (1.0 + e), m)  # m - z = a tanh(z/2), without the cancellation
-    else:
-        z = logit
-        size = abs(z)
-        e = math.exp(-size)
-        delta = m - z
+    a = 0.5 * rules[Rule.REGULARISER] * v
+    size, e, fall = solve(abs(m), a)
+    z = math.copysign(size, m)
+    delta = math.copysign(a * -fall / (1.0 + e), m)  # m - z = a tanh(z/2), without the cancellation
     missed = math.log1p(e)  # the loss where the likelier label comes
     said = z
     loss = weight * (missed if positive == (z >= 0.0) else missed + size)
+    late = not math.isnan(logit)
+    if late:
+        said = logit
+        loss = weight * softplus(-logit if positive else logit)
     if weight > HEAVY:
         # A step from where it stands would go far beyond what the label asks for. The surrogate may touch the loss at
         # any point: take the one where the step ends, u + (ωv/2)(σ(u) - y) = m, an equation of the same form.
@@ -88,7 +88,7 @@ def play_round(
     gamma = 0.5 * h / D
     alpha = -0.5 * (g + h * delta) / D
     inst = (0.25 * g * g * v - g * delta - 0.5 * h * delta * delta) / D
-    if weight > HEAVY:
+    if late or weight > HEAVY:
         inst += loss - weight * (missed if positive == (z >= 0.0) else missed + size)
     return said, gamma, alpha, inst, loss, v / D
 

@@ -74,6 +74,10 @@ class Snapshot:
         """Return the array of int64 of this name, of this shape: None allows any length."""
         return self._typed(name, shape, np.int64)
 
+    def octets(self, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.uint8]:
+        """Return the array of uint8 of this name, of this shape: None allows any length."""
+        return self._typed(name, shape, np.uint8)
+
     def whole(self, name: str, least: int = 0) -> int:
         """Return the whole number of this name, which must be at least this."""
         value = self._value(name, int)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
+from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert
 from aioli.learners.base import ColumnLearner
@@ -84,15 +85,29 @@ class Auto(Remembering, ColumnLearner):
         player = self._player if self._begun else self._player_of(x, single=True)
         return player.predict_logit(x)
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
+        if not self._begun:
+            self._player = self._player_of(x, single=True)
+        return self._player.announce(x)
+
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
         """Learn from one row and its label; returns the probability announced before the label.
 
-        `weight` and `logit` as in `AIOLI.learn`.
+        `weight`, `logit` and `announced` as in `AIOLI.learn`. With `announced`, the experts learn the row, and their
+        shares and the stackers learn from what was announced, at rates that fit the delay (`states.mixture.late`).
         """
         if self._begun:
-            return self._player.learn(x, y, weight, logit)
+            return self._player.learn(x, y, weight, logit, announced)
         player = self._player_of(x, single=True)
-        p = player.learn(x, y, weight, logit)
+        p = player.learn(x, y, weight, logit, announced)
         self._begin(player)
         return p
 
@@ -103,16 +118,29 @@ class Auto(Remembering, ColumnLearner):
         player = self._player if self._begun else self._player_of(X)
         return player.predict_logit_many(X)
 
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+    def announce_many(self, X: object) -> Announcements:
+        """Return what `announce` does, for every row: all before the first of their labels."""
+        if not self._begun:
+            self._player = self._player_of(X)
+        return self._player.announce_many(X)
+
+    def learn_many(
+        self,
+        X: object,
+        y: object,
+        weights: object = None,
+        logits: object = None,
+        announced: Announcements | None = None,
+    ) -> Vector:
         """Play the rows in order; returns each row's probability before its label.
 
         The same game as `learn` row by row, at the speed of compiled loops. If one row is not a row, nothing is learned
         from any.
         """
         player = self._player if self._begun else self._player_of(X)
-        announced = player.learn_many(X, y, weights, logits)
+        p = player.learn_many(X, y, weights, logits, announced)
         self._begin(player)
-        return announced
+        return p
 
     # ---- what it knows
 
@@ -205,12 +233,17 @@ class Auto(Remembering, ColumnLearner):
     # ---- within
 
     def _player_of(self, X: object, single: bool = False) -> DenseEnsemble | Wide:
-        """Return who would play if these rows came first."""
+        """Return who would play if these rows came first; whoever has announced a row plays."""
+        if isinstance(self._player, Wide) or self._player.has_announced:
+            return self._player
         if not is_wide(as_matrix(X, width=None, names=self.feature_names_, single=single)):
             return self._player
         wide = Wide(experts=self.experts)
         wide.feature_names_ = self.feature_names_
         return wide
+
+    def _withdraw(self, announcements: int) -> None:
+        self._player._withdraw(announcements)
 
     def _begin(self, player: DenseEnsemble | Wide) -> None:
         self._player, self._begun = player, player.n_features_ is not None

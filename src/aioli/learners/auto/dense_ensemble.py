@@ -7,21 +7,36 @@ from typing import Self
 import numpy as np
 from numpy import ndarray
 
-from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
+from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.auto.experts import EXPERTS, Expert
-from aioli.learners.auto.pipeline import play_blocks
+from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus_many
+from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus, softplus_many
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.state import State
-from aioli.states.mixture.mixture import Mixture, mixture_cost
-from aioli.states.mixture.single_row import DONE, LATE, LONGEST, LOSS, ROUNDS, SLOTS, TOTALS, learn_row, predict_row
+from aioli.states.mixture.late import MEMORY, PROMPT, WHOLE, LateMixture
+from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
+from aioli.states.mixture.single_row import (
+    DONE,
+    LATE,
+    LONGEST,
+    LOSS,
+    ROUNDS,
+    SLOTS,
+    TOTALS,
+    consult_rows,
+    learn_row,
+    predict_row,
+    recount_rows,
+    teach_row,
+)
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 from aioli.streams.sparse_rows import Indices
@@ -60,6 +75,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         self.experts = experts
         self.states: list[State] = []
         self._totals: Vector = np.zeros(TOTALS)
+        self._late: LateMixture | None = None  # from the first announcement on
         self._views: Views | None = None
         self._learning: Learning | None = None
         self._predicting: Predicting | None = None
@@ -74,7 +90,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._predicting is not None and type(x) is ndarray:
+        if self._predicting is not None and self._late is None and type(x) is ndarray:
             try:
                 z = predict_row(*self._predicting, x)
                 if not math.isnan(z):
@@ -83,14 +99,26 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
                 pass
         return float(self._logits(self._rows(x, single=True))[0])
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(K d²).
 
-        `weight` and `logit` as in `AIOLI.learn`.
+        `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
         if self._learning is not None and weight == 1.0 and logit is None and type(x) is ndarray:
             try:
                 label = LABELS[y]
+                if self._late is not None:
+                    p_late = self._learn_one_late(x, label, announced)
+                    if p_late is not None:
+                        return p_late
+                    return self._learn_one(x, y, weight, logit, announced)
                 outcome = learn_row(*self._learning, x, label, 0)
                 while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
                     self.states[outcome].factor()
@@ -102,7 +130,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
                     return p
             except (TypeError, KeyError):  # another type of number, another layout, or not a label
                 pass
-        return self._learn_one(x, y, weight, logit)
+        return self._learn_one(x, y, weight, logit, announced)
 
     # ---- what it knows
 
@@ -137,7 +165,8 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             own = prove(state)
             excess = self.loss - float(state.tally[Tally.LOSS])
             theorem = own.theorem + mixture_cost(self.rounds, expert.prior / total_prior)
-            if self._totals[LATE] > 0.0:  # the theorem speaks of what is said when asked
+            late = self._totals[LATE] > 0.0 or (self._late is not None and self._late.awake)
+            if late:  # the theorem speaks of what is said when asked
                 theorem = math.inf
             proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
             best = (proven, expert) if best is None or proven < best[0] else best
@@ -162,7 +191,8 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
     @property
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert holds now: 0 if it has retired."""
-        shares = zip(self._names_playing, self._mixture.shares.tolist(), strict=True)
+        heard = self._late if self._late is not None and self._late.awake else self._mixture
+        shares = zip(self._names_playing, heard.shares.tolist(), strict=True)
         return dict.fromkeys([expert.name for expert in EXPERTS[: self.experts]], 0.0) | dict(shares)
 
     # ---- its life
@@ -182,7 +212,9 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         parameters: dict[str, Plain] = {"experts": self.experts}
         values: dict[str, Plain] = {"parameters": parameters, "names": self._names, "playing": self._names_playing}
         arrays = {"totals": self._totals.copy(), "negligible": self._negligible.copy()}
-        parts = {"mixture": self._mixture.snapshot()}
+        parts = {"mixture": self._mixture.snapshot(), **self._ledger_part}
+        if self._late is not None:
+            parts["late"] = self._late.snapshot()
         if self._views is not None:
             parts["views"] = self._views.snapshot()
             parts |= {f"expert{i}": state.snapshot() for i, state in enumerate(self.states)}
@@ -201,6 +233,10 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         if mixture.prior.size != len(playing):
             raise SnapshotRefused(f"{len(playing)} experts have {mixture.prior.size} shares of the mixture")
         learner._set_experts(playing, mixture)
+        if "late" in given.parts:
+            learner._late = LateMixture.restore(given.part("late"))
+            if learner._late.shares.size != len(playing):
+                raise SnapshotRefused(f"{len(playing)} experts have {learner._late.shares.size} shares of late labels")
         learner._totals[...] = given.array("totals", (TOTALS,))
         learner._negligible[...] = given.array("negligible", (len(playing),))
         if "views" in given.parts:
@@ -225,28 +261,134 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
     def _logits(self, rows: Rows) -> Vector:
         if self._predicting is None:
             return np.zeros(len(rows))
-        return np.array([predict_row(*self._predicting, x) for _, chunk in rows for x in chunk])
+        if self._late is not None:
+            return self._late.announce(self._mixture, self._consult(rows))[0]
+        out = np.empty(len(rows))
+        announce_rows(self._mixture.buffer.copy(), self._consult(rows), out)
+        return out
+
+    def _consult(self, rows: Rows) -> Matrix:
+        """Return each expert's log-odds of each row, as if it came next."""
+        Z = np.zeros((len(rows), len(self.playing)))
+        if self._predicting is not None:
+            for start, chunk in rows:
+                consult_rows(*self._predicting[:-1], chunk, Z[start : start + len(chunk)])
+        return Z
+
+    def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
+        if self._late is None:
+            self._late = LateMixture(self._mixture.prior, self._mixture.shares)
+        logits, kept = self._late.announce(self._mixture, self._consult(rows))
+        return logits, self._spread(kept)
+
+    def _spread(self, kept: Matrix) -> Matrix:
+        """Return what tickets keep with a place for every expert of the budget: NaN for those that have retired."""
+        budget = EXPERTS[: self.experts]
+        spread = np.full((len(kept), len(budget) + MEMORY), math.nan)
+        spread[:, [*(budget.index(expert) for expert in self.playing), *range(-MEMORY, 0)]] = kept
+        return spread
+
+    def _gather(self, memory: Matrix) -> Matrix:
+        """Return what tickets kept of those experts that still play."""
+        budget = EXPERTS[: self.experts]
+        if memory.shape[1] != len(budget) + MEMORY:
+            raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
+        return np.ascontiguousarray(memory[:, [*(budget.index(expert) for expert in self.playing), *range(-MEMORY, 0)]])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
         late = as_logits(logits, len(rows))
+        announced = np.empty(len(rows))
+        self._learn_rows(rows, labels, row_weights, late, announced, None)
+        return sigmoid_many(announced)
+
+    def _answer(self, rows: Rows, labels: Vector, weights: object, announced: Announcements) -> None:
+        row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
+        self._gather(announced.memory)  # refuses tickets of another kind
+        self._learn_rows(rows, labels, row_weights, announced.logits, np.empty(len(rows)), announced)
+
+    def _learn_rows(
+        self,
+        rows: Rows,
+        labels: Vector,
+        weights: Vector,
+        logits: Vector,
+        out: Vector,
+        announced: Announcements | None,
+    ) -> None:
         if self._views is None:
             views = Views(rows.width)
             self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
-        announced = np.empty(len(rows))
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
-            self._learn_chunk(chunk, labels[part], row_weights[part], late[part], announced[part])
-        return sigmoid_many(announced)
+            tickets = None if announced is None else announced.of(part)
+            self._learn_chunk(chunk, labels[part], weights[part], logits[part], out[part], tickets)
 
-    def _learn_chunk(self, X: Matrix, labels: Vector, weights: Vector, late: Vector, announced: Vector) -> None:
-        """Play the rows; `announced` receives the log-odds, of `late` where a label comes late. O(K d²) a row."""
+    def _combining(self, y: Vector, weights: Vector, out: Vector, announced: Announcements | None) -> Combine:
+        """Return what the mixture does with the experts' log-odds of rows, and of which `out` receives its own."""
+        layer = self._late
+        if layer is None:
+            return lambda Z, part: combine_rows(self._mixture.buffer, Z, y[part], weights[part], out[part])
+        kept = np.full((len(y), len(self.playing) + MEMORY), math.nan)
+        late = np.zeros(len(y))
+        if announced is not None:
+            kept[...], late = self._gather(announced.memory), self._ledger.late(announced, self.rounds)
+
+        def combine(Z: Matrix, part: slice) -> None:
+            K = Z.shape[1]
+            awake = layer.awake
+            layer.answer(self._mixture, Z, y[part], weights[part], kept[part], late[part])
+            out[part] = kept[part, K + (WHOLE if awake else PROMPT)]
+            if announced is not None:
+                assert self._learning is not None
+                buffers, starts = self._learning[5], self._learning[6]
+                recount_rows(buffers, starts, Z, np.ascontiguousarray(kept[part, :K]), y[part], weights[part])
+
+        return combine
+
+    def _learn_one_late(self, x: Vector, label: float, announced: Announcement | None) -> float | None:
+        """Learn one row while labels may be late; returns what was announced, None where x is no row."""
+        assert self._learning is not None
+        if announced is not None:
+            self._ledger.check_one(announced)
+        columns, totals, directions, phases, row, buffers, starts, kinds, _, z, _ = self._learning
+        seen = columns, totals, directions, phases, row, buffers, starts, kinds, z, x, label
+        outcome = teach_row(*seen, 0)
+        while outcome >= 0:
+            self.states[outcome].factor()
+            outcome = teach_row(*seen, outcome)
+        if outcome != DONE:
+            return None
+        K = len(self.playing)
+        y, weights, out = np.array([label]), np.ones(1), np.empty(1)
+        tickets = None if announced is None else announced.row
+        self._combining(y, weights, out, tickets)(z[:K].reshape(1, K), slice(0, 1))
+        if announced is not None:
+            self._ledger.settle_one(announced.number)
+            out[0] = announced.logit
+        said = out.item(0)
+        self._totals += (1.0, 1.0, softplus(-said if label > 0.5 else said), announced is not None)
+        if not self._totals.item(ROUNDS) % REVIEW:
+            self._review()
+        return sigmoid(said)
+
+    def _learn_chunk(
+        self,
+        X: Matrix,
+        labels: Vector,
+        weights: Vector,
+        late: Vector,
+        out: Vector,
+        announced: Announcements | None,
+    ) -> None:
+        """Play the rows; `out` receives the log-odds, of `late` where a label comes late. O(K d²) a row."""
         assert self._views is not None
         first = 0
         while first < len(X):
             part = slice(first, first + REVIEW - self.rounds % REVIEW)
-            y, row_weights, z = labels[part], weights[part], announced[part]
-            play_blocks(self.playing, self.states, self._views, self._mixture, X[part], y, row_weights, z)
+            y, row_weights, z = labels[part], weights[part], out[part]
+            combine = self._combining(y, row_weights, z, None if announced is None else announced.of(part))
+            play_blocks(self.playing, self.states, self._views, X[part], y, row_weights, combine)
             in_time = np.isnan(late[part])
             z[...] = np.where(in_time, z, late[part])
             losses = softplus_many(np.where(y == 1.0, -z, z))
@@ -261,6 +403,8 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         An expert that forgets stays, for the day the world changes, and so does the first certified one.
         """
         negligible = self._mixture.negligible()
+        if self._late is not None and self._late.awake:
+            negligible = np.minimum(negligible, self._late.negligible())
         staying: list[int] = []
         leaving: list[int] = []
         for i, expert in enumerate(self.playing):
@@ -270,6 +414,8 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         if leaving:
             assert self._views is not None
             states = [self.states[i] for i in staying]
+            if self._late is not None:
+                self._late = self._late.without(leaving)
             self._set_experts([self.playing[i] for i in staying], self._mixture.without(leaving))
             self._negligible[:] = negligible[staying]
             self._lay_out(self._views, states)

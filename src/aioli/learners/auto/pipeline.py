@@ -15,12 +15,13 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all
 from aioli.states.dense.play import play
 from aioli.states.dense.state import State
-from aioli.states.mixture.mixture import Mixture, combine_rows
 from aioli.states.mixture.views import Views
 
-__all__ = ["play_blocks"]
+__all__ = ["Combine", "play_blocks"]
 
 BLOCK = 1024  # rows whose views stay in the cache while expert after expert reads them
+Combine = Callable[[Matrix, slice], None]  # what is done with the experts' log-odds of some of the rows
+
 WORTHWHILE = 512  # rows from which a second thread earns more than it costs
 
 
@@ -28,13 +29,12 @@ def play_blocks(
     experts: Sequence[Expert],
     states: Sequence[State],
     views: Views,
-    mixture: Mixture,
     X: Matrix,
     labels: Vector,
     weights: Vector,
-    announced: Vector,
+    combine: Combine,
 ) -> None:
-    """Play the rows in order; `announced` receives the mixture's log-odds of each before its label. O(K d²) a row."""
+    """Play the rows in order; `combine` is given the experts' log-odds of each before its label. O(K d²) a row."""
     blocks = [slice(first, first + BLOCK) for first in range(0, len(X), BLOCK)]
     viewed: dict[int, list[Matrix]] = {}
     logits: dict[int, Matrix] = {}
@@ -47,18 +47,17 @@ def play_blocks(
     def play_expert(i: int, b: int) -> None:
         play(states[i], viewed[b][experts[i].kind], labels[blocks[b]], weights[blocks[b]], logits[b][i])
 
-    def combine(b: int) -> None:
-        Z = np.ascontiguousarray(logits.pop(b).T)
-        combine_rows(mixture.buffer, Z, labels[blocks[b]], weights[blocks[b]], announced[blocks[b]])
+    def combine_block(b: int) -> None:
+        combine(np.ascontiguousarray(logits.pop(b).T), blocks[b])
 
     widest_first = sorted(range(len(experts)), key=lambda i: -states[i].width)
     make_views(0)
     for b in range(len(blocks)):
         tasks: list[Callable[[], None]] = [partial(play_expert, i, b) for i in widest_first]
         if b > 0:
-            tasks.append(partial(combine, b - 1))
+            tasks.append(partial(combine_block, b - 1))
         if b + 1 < len(blocks):
             tasks.append(partial(make_views, b + 1))
         do_all(tasks, side_by_side=len(logits[b][0]) >= WORTHWHILE)
         del viewed[b]
-    combine(len(blocks) - 1)
+    combine_block(len(blocks) - 1)

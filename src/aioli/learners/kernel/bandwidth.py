@@ -21,11 +21,11 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.kernel.base_learner import Forecaster
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.mixture.mixture import Mixture, announce, combine_rows, unpack_compiled
+from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows
 
 __all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]
 
@@ -56,14 +56,6 @@ def require_bandwidth(bandwidth: object) -> float | None:
     if isinstance(bandwidth, (int, float, np.number)) and 1e-100 <= float(bandwidth) <= 1e100:
         return float(bandwidth)
     raise ParameterRefused.unlike("bandwidth", bandwidth, 'a finite number above 0, or "auto"')
-
-
-@compiled("void(f8[::1],f8[:,::1],f8[::1])")
-def announce_rows(mixture_buffer: Vector, Z: Matrix, out: Vector) -> None:
-    """Announce row after row, given the log-odds of each expert, and learn nothing. O(K²) a row."""
-    parts = unpack_compiled(mixture_buffer, Z.shape[1])
-    for t in range(len(Z)):
-        out[t] = announce(parts, Z[t])
 
 
 class BandwidthMixture(Forecaster):

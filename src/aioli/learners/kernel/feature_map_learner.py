@@ -134,7 +134,7 @@ class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
 
     def snapshot(self) -> Snapshot:
         """Return the parameters, the base learner where one was given, and what has been learned."""
-        parts = {} if self.learner is None else {"learner": self._base.snapshot()}
+        parts = self._ledger_part | ({} if self.learner is None else {"learner": self._base.snapshot()})
         if self._forecaster is not None:
             parts["forecaster"] = self._forecaster.snapshot()
         return Snapshot(type(self).__name__, {"parameters": self._parameters(), "names": self._names}, parts=parts)

@@ -216,7 +216,7 @@ class KernelAIOLI(RemembersParts, RowsLearner[Rows | SparseRows]):
         """Return all that it remembers; a kernel that is a function is null there, and must be given to `restore`."""
         kernel = self._kernel.kernel if isinstance(self._kernel.kernel, str) else None
         values: dict[str, Plain] = {"kernel": kernel, "parameters": self._played(), "names": self._names}
-        parts = {} if self._memory is None else {"memory": self._memory.snapshot()}
+        parts = self._ledger_part | ({} if self._memory is None else {"memory": self._memory.snapshot()})
         return Snapshot(type(self).__name__, values, parts=parts)
 
     @classmethod

@@ -68,8 +68,8 @@ def predict_one(buffer: Vector, x: Vector) -> float:
     return REFUSED if math.isnan(z) else sigmoid(z)
 
 
-@compiled("f8(f8[::1],f8[::1],f8)")
-def play_one(buffer: Vector, x: Vector, y: float) -> float:
+@compiled("f8(f8[::1],f8[::1],f8,f8)")
+def play_one(buffer: Vector, x: Vector, y: float, logit: float) -> float:
     """Play a row of weight 1; returns the probability announced, REFUSED or SPOILED. O(d²)."""
     width = x.size + int(buffer[Rule.INTERCEPT])
     if buffer.size != SLOTS + (4 + width) * width:
@@ -80,7 +80,7 @@ def play_one(buffer: Vector, x: Vector, y: float) -> float:
     P = buffer[SLOTS + 4 * width :].reshape(width, width)
     if not load_row(x, workspace[0]) <= buffer[Rule.WIDEST_ROW]:
         return REFUSED
-    buffer[LABEL], buffer[WEIGHT], buffer[LOGIT] = y, 1.0, math.nan
+    buffer[LABEL], buffer[WEIGHT], buffer[LOGIT] = y, 1.0, logit
     row, labels, weights, logits = workspace[0:1], buffer[LABEL:WEIGHT], buffer[WEIGHT:LOGIT], buffer[LOGIT:SLOTS]
     if buffer[FACTORED] > 0.5:
         play_rows_factored(P, w, tally, rules, workspace, row, labels, weights, logits)

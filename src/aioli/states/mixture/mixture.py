@@ -27,7 +27,17 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.two_classes import HEAVY
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["Mixture", "announce", "answer", "combine_rows", "mixture_cost", "unpack", "unpack_compiled"]
+__all__ = [
+    "Mixture",
+    "announce",
+    "announce_faded",
+    "announce_rows",
+    "answer",
+    "combine_rows",
+    "mixture_cost",
+    "unpack",
+    "unpack_compiled",
+]
 
 STACKERS = 2
 FORGETTING = 0.999  # of the second stacker
@@ -275,6 +285,17 @@ def announce(parts: Parts, z: Vector) -> float:
     return mixed_logit(upper, said, upper_yes, upper_no)
 
 
+@compiled(f"f8({PARTS},f8[::1],f8)")
+def announce_faded(parts: Parts, z: Vector, fade: float) -> float:
+    """Return what `announce` would if the labels just seen meant less by a factor; touches nothing that lasts. O(K)."""
+    memory = parts[9]
+    last, mean = memory[LAST_LABEL], memory[MEAN_LABEL]
+    memory[LAST_LABEL], memory[MEAN_LABEL] = fade * last, fade * mean
+    said = announce(parts, z)
+    memory[LAST_LABEL], memory[MEAN_LABEL] = last, mean
+    return said
+
+
 @compiled(f"void({PARTS},f8,f8)", reassociate=True)
 def answer(parts: Parts, y: float, weight: float) -> None:
     """Learn from the label of the row that `announce` was just asked about. O(K²)."""
@@ -319,3 +340,11 @@ def combine_rows(mixture_buffer: Vector, Z: Matrix, y: Vector, weights: Vector, 
         memory[TIME] += 1.0
         memory[LAST_LABEL] += rate * (2.0 * y[t] - 1.0 - memory[LAST_LABEL])
         memory[MEAN_LABEL] += rate * (1.0 - RUN) * (2.0 * y[t] - 1.0 - memory[MEAN_LABEL])
+
+
+@compiled("void(f8[::1],f8[:,::1],f8[::1])")
+def announce_rows(mixture_buffer: Vector, Z: Matrix, out: Vector) -> None:
+    """Announce row after row, given the log-odds of each expert, and learn nothing. O(K²) a row."""
+    parts = unpack_compiled(mixture_buffer, Z.shape[1])
+    for t in range(len(Z)):
+        out[t] = announce(parts, Z[t])

@@ -10,12 +10,26 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.states.dense.single_row import LOGIT, SPOILED, play_one, predict_logit_one
+from aioli.outcomes.two_classes import Tally
+from aioli.states.dense.single_row import LOGIT, RULES, SPOILED, TALLY, play_one, predict_logit_one
 from aioli.states.mixture.mixture import announce, combine_rows, unpack_compiled
 from aioli.states.mixture.views import SQUARE_WIDTH, VIEWS, WAVES, view_row
 from aioli.streams.sparse_rows import Indices
 
-__all__ = ["DONE", "LATE", "LONGEST", "LOSS", "ROUNDS", "SLOTS", "TOTALS", "learn_row", "predict_row"]
+__all__ = [
+    "DONE",
+    "LATE",
+    "LONGEST",
+    "LOSS",
+    "ROUNDS",
+    "SLOTS",
+    "TOTALS",
+    "consult_rows",
+    "learn_row",
+    "predict_row",
+    "recount_rows",
+    "teach_row",
+]
 
 DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
 LONGEST = 1e150  # a row whose square is still finite
@@ -24,6 +38,7 @@ ROUNDS, WEIGHT, LOSS, LATE = range(TOTALS)  # what is counted of the whole: late
 SLOTS = 4
 LABEL, ROW_WEIGHT, SAID, PROBABILITY = range(SLOTS)  # behind the log-odds of the experts
 SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
+LOSS_TALLY, REGRET_TALLY, IRREGULAR_TALLY = int(Tally.LOSS), int(Tally.REGRET), int(Tally.IRREGULAR)
 
 
 @compiled("i8(i8,i8)")
@@ -65,6 +80,38 @@ def fill_views(
     view_row(columns, totals, directions, phases, x, standard, peak, square, wave)
 
 
+@compiled("i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[:,::1],f8[:,::1])")
+def consult_rows(
+    columns: Matrix,
+    totals: Vector,
+    directions: Matrix,
+    phases: Vector,
+    expert_buffers: Vector,
+    starts: Indices,
+    kinds: Indices,
+    X: Matrix,
+    Z: Matrix,
+) -> int:
+    """Write each expert's log-odds of rows, each as if it came next; returns the first that is no row, or -1. O(K d²).
+
+    It touches nothing, so that threads may predict side by side.
+    """
+    d = X.shape[1]
+    views = np.empty((4, max(view_width(0, d), view_width(SQUARE, d), view_width(WAVE, d))))
+    own_columns, own_totals = columns.copy(), totals.copy()
+    for t in range(len(X)):
+        if not is_row(columns, X[t]):
+            return t
+        if t > 0:
+            own_columns[...] = columns
+            own_totals[...] = totals
+        fill_views(own_columns, own_totals, directions, phases, X[t], kinds, views)
+        for i in range(kinds.size):
+            view = views[kinds[i], : view_width(kinds[i], d)]
+            Z[t, i] = predict_logit_one(expert_buffers[starts[i] : starts[i + 1]], view)
+    return -1
+
+
 @compiled("f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
 def predict_row(
     columns: Matrix,
@@ -78,16 +125,41 @@ def predict_row(
     x: Vector,
 ) -> float:
     """Return the mixture's log-odds, as if the row came next, or NaN where x is no row; touches nothing. O(K d²)."""
-    if not is_row(columns, x):
+    Z = np.empty((1, kinds.size))
+    seen = columns, totals, directions, phases
+    if consult_rows(*seen, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
         return math.nan
+    return announce(unpack_compiled(mixture_buffer.copy(), kinds.size), Z[0])
+
+
+@compiled("i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8,i8)")
+def teach_row(
+    columns: Matrix,
+    totals: Vector,
+    directions: Matrix,
+    phases: Vector,
+    views: Matrix,
+    expert_buffers: Vector,
+    starts: Indices,
+    kinds: Indices,
+    z: Vector,
+    x: Vector,
+    y: float,
+    first: int,
+) -> int:
+    """Let the experts from `first` on learn the row; z receives what each would have said of it now. O(K d²)."""
     d = x.size
-    views = np.empty((4, max(view_width(0, d), view_width(SQUARE, d), view_width(WAVE, d))))
-    # counts and a mixture_buffer of its own, so that threads may predict side by side
-    fill_views(columns.copy(), totals.copy(), directions, phases, x, kinds, views)
-    z = np.empty(kinds.size)
-    for i in range(kinds.size):
-        z[i] = predict_logit_one(expert_buffers[starts[i] : starts[i + 1]], views[kinds[i], : view_width(kinds[i], d)])
-    return announce(unpack_compiled(mixture_buffer.copy(), kinds.size), z)
+    if first == 0:
+        if not is_row(columns, x):
+            return NO_ROW
+        fill_views(columns, totals, directions, phases, x, kinds, views)
+    for i in range(first, kinds.size):
+        buffer = expert_buffers[starts[i] : starts[i + 1]]
+        p = play_one(buffer, views[kinds[i], : view_width(kinds[i], d)], y, math.nan)
+        if p == SPOILED:
+            return i
+        z[i] = buffer[LOGIT] if p >= 0.0 else 0.0  # a view too long for the expert: it has nothing to say
+    return DONE
 
 
 @compiled(
@@ -110,18 +182,10 @@ def learn_row(
     first: int,
 ) -> int:
     """Play the row from expert `first` on; z receives their log-odds, and last the probability announced. O(K d²)."""
-    d = x.size
-    if first == 0:
-        if not is_row(columns, x):
-            return NO_ROW
-        fill_views(columns, totals, directions, phases, x, kinds, views)
+    outcome = teach_row(columns, totals, directions, phases, views, expert_buffers, starts, kinds, z, x, y, first)
+    if outcome != DONE:
+        return outcome
     K = kinds.size
-    for i in range(first, K):
-        buffer = expert_buffers[starts[i] : starts[i + 1]]
-        p = play_one(buffer, views[kinds[i], : view_width(kinds[i], d)], y)
-        if p == SPOILED:
-            return i
-        z[i] = buffer[LOGIT] if p >= 0.0 else 0.0  # a view too long for the expert: it has nothing to say
     slots = z[K:]
     slots[LABEL], slots[ROW_WEIGHT] = y, 1.0
     label, weight, announced = slots[LABEL:ROW_WEIGHT], slots[ROW_WEIGHT:SAID], slots[SAID:PROBABILITY]
@@ -132,3 +196,22 @@ def learn_row(
     tally[WEIGHT] += 1.0
     tally[LOSS] += softplus(-said if y > 0.5 else said)
     return DONE
+
+
+@compiled("void(f8[::1],i8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1])")
+def recount_rows(
+    expert_buffers: Vector, starts: Indices, now: Matrix, announced: Matrix, y: Vector, weights: Vector
+) -> None:
+    """Count the experts' losses of rows where they were announced, and not where the labels found them. O(K) a row.
+
+    The certificate's sum moves with the loss, as it does in `outcomes.two_classes` for a label that is late.
+    """
+    for i in range(starts.size - 1):
+        tally = expert_buffers[starts[i] + RULES : starts[i] + TALLY]
+        for t in range(y.size):
+            sign = -1.0 if y[t] > 0.5 else 1.0
+            more = weights[t] * (softplus(sign * announced[t, i]) - softplus(sign * now[t, i]))
+            tally[LOSS_TALLY] += more
+            tally[REGRET_TALLY] += more
+            if weights[t] == 1.0:
+                tally[IRREGULAR_TALLY] += 1.0

@@ -18,13 +18,23 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
+from aioli.states.mixture.late import AWAKE, PROMPT, WHOLE, answer_rows_late
 from aioli.states.mixture.mixture import announce, answer, unpack_compiled
 from aioli.states.sparse.diagonal import SLOTS, learn_row, measure_row
 from aioli.states.sparse.naive_bayes import count_words, naive_bayes
 from aioli.states.sparse.views import FREQUENCY, SIZE, VIEWS, view_row
 from aioli.streams.sparse_rows import Indices
 
-__all__ = ["GRADIENT", "WideTally", "length_of_entries", "play_rows", "predict_rows", "record_size"]
+__all__ = [
+    "GRADIENT",
+    "WideTally",
+    "ask_rows",
+    "length_of_entries",
+    "play_rows",
+    "play_rows_late",
+    "predict_rows",
+    "record_size",
+]
 
 KINDS = len(VIEWS)
 GRADIENT = 4  # where a column's share of Σ g x̄ lies, behind frequency, size and the two counts
@@ -143,6 +153,26 @@ def count_row(
     tally[WideTally.LINEAR_SIZE] += abs(g * said)
 
 
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],i8[::1],f8[::1],f8[:,::1],f8[:,::1],f8,f8)")
+def teach_row(
+    records: Matrix,
+    totals: Matrix,
+    kinds: Indices,
+    columns: Indices,
+    x: Vector,
+    views: Matrix,
+    found: Matrix,
+    y: float,
+    weight: float,
+) -> None:
+    """Let the experts and naive Bayes learn a row that they were just asked about. O(K nnz)."""
+    for i in range(kinds.size):
+        view = views[kinds[i], : x.size]
+        first = COLUMN + EXPERT_SLOTS * i
+        learn_row(records, first, totals[i], columns, view, found[i, 0], found[i, 1], found[i, 2], y, weight)
+    count_words(records, columns, y, weight)
+
+
 @compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])")
 def play_rows(
     records: Matrix,
@@ -168,11 +198,64 @@ def play_rows(
         ask_experts(records, totals, kinds, tally, columns, x, views, found, z)
         said = announce(parts, z)
         answer(parts, y, weight)
-        for i in range(K):
-            view = views[kinds[i], : x.size]
-            first = COLUMN + EXPERT_SLOTS * i
-            learn_row(records, first, totals[i], columns, view, found[i, 0], found[i, 1], found[i, 2], y, weight)
-        count_words(records, columns, y, weight)
+        teach_row(records, totals, kinds, columns, x, views, found, y, weight)
         if math.isnan(logits[t]):
             logits[t] = said
         count_row(records, tally, columns, x, norms[t], y, weight, logits[t])
+
+
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[:,::1])")
+def ask_rows(
+    records: Matrix,
+    totals: Matrix,
+    kinds: Indices,
+    tally: Vector,
+    indptr: Indices,
+    indices: Indices,
+    data: Vector,
+    Z: Matrix,
+) -> None:
+    """Write each expert's log-odds of rows, each as if it came next; touches nothing. O(K nnz) a row."""
+    views, found = np.empty((KINDS, longest_row(indptr))), np.empty((kinds.size, 3))
+    for t in range(len(Z)):
+        columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[t])
+
+
+@compiled(
+    "void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],"
+    "i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[::1])"
+)
+def play_rows_late(
+    records: Matrix,
+    totals: Matrix,
+    kinds: Indices,
+    mixture_buffer: Vector,
+    tally: Vector,
+    numbers: Vector,
+    experts: Matrix,
+    stacker: Matrix,
+    indptr: Indices,
+    indices: Indices,
+    data: Vector,
+    norms: Vector,
+    labels: Vector,
+    weights: Vector,
+    logits: Vector,
+    kept: Matrix,
+    late: Vector,
+) -> None:
+    """Learn rows as they were announced (`states.mixture.late`), or announce them now where `kept` is NaN."""
+    K = kinds.size
+    views, found, Z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty((1, K + 1))
+    for t in range(labels.size):
+        one = slice(t, t + 1)
+        columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[0])
+        heard = K + 1 + (WHOLE if numbers[AWAKE] > 0.0 else PROMPT)
+        state = mixture_buffer, numbers, experts, stacker
+        answer_rows_late(*state, Z, labels[one], weights[one], kept[one], late[one])
+        teach_row(records, totals, kinds, columns, x, views, found, labels[t], weights[t])
+        if math.isnan(logits[t]):
+            logits[t] = kept[t, heard]
+        count_row(records, tally, columns, x, norms[t], labels[t], weights[t], logits[t])

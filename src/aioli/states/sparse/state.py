@@ -9,9 +9,18 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.certificate import Certificate
+from aioli.states.mixture.late import MEMORY, LateMixture
 from aioli.states.mixture.mixture import Mixture
 from aioli.states.sparse.diagonal import FORGETTING, RIDGE, TOTALS, fresh_totals
-from aioli.states.sparse.loops import GRADIENT, WideTally, play_rows, predict_rows, record_size
+from aioli.states.sparse.loops import (
+    GRADIENT,
+    WideTally,
+    ask_rows,
+    play_rows,
+    play_rows_late,
+    predict_rows,
+    record_size,
+)
 from aioli.states.sparse.views import FREQUENCY, VIEWS
 from aioli.streams.sparse_rows import Indices, SparseChunk
 
@@ -28,6 +37,7 @@ class WideState:
         self.kinds = kinds  # which view each expert sees
         self.totals: Matrix = fresh_totals(ridge, forgetting)
         self.mixture = Mixture(np.ones(kinds.size + 1))  # naive Bayes comes last
+        self.late: LateMixture | None = None  # from the first announcement on
         self.tally: Vector = np.zeros(len(WideTally))
         self.records: Matrix = np.zeros((0, record_size(kinds.size)))  # may have more rows than there are columns
         self.width: int | None = None  # until the first row
@@ -35,7 +45,7 @@ class WideState:
     @property
     def shares(self) -> Vector:
         """How much of the mixture each expert holds."""
-        return self.mixture.shares
+        return self.late.shares if self.late is not None and self.late.awake else self.mixture.shares
 
     @property
     def bytes(self) -> int:
@@ -60,15 +70,50 @@ class WideState:
 
     def predict(self, rows: SparseChunk) -> Vector:
         """Return the log-odds of rows, each as if it came next. O(K nnz + K²) a row."""
+        if self.late is not None:
+            return self.late.announce(self.mixture, self._asked(rows))[0]
         out = np.empty(rows.norms.size)
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         predict_rows(*state, rows.indptr, rows.indices, rows.data, out)
         return out
 
-    def play(self, rows: SparseChunk, labels: Vector, weights: Vector, logits: Vector) -> None:
-        """Announce and learn, row after row; `logits` receives what was announced, where it is not late."""
+    def announce(self, rows: SparseChunk) -> tuple[Vector, Matrix]:
+        """Return the log-odds of rows, each as if it came next, and what their tickets keep. O(K nnz + K²) a row."""
+        if self.late is None:
+            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
+        return self.late.announce(self.mixture, self._asked(rows))
+
+    def play(
+        self,
+        rows: SparseChunk,
+        labels: Vector,
+        weights: Vector,
+        logits: Vector,
+        kept: Matrix | None = None,
+        late: Vector | None = None,
+    ) -> None:
+        """Announce and learn, row after row; `logits` receives what was announced, where it is not late.
+
+        Where rows were announced earlier, `kept` is what their tickets kept, and `late` by how many rows each is late.
+        """
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
-        play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, weights, logits)
+        if self.late is None:
+            play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, weights, logits)
+            return
+        if kept is None or late is None:
+            kept, late = np.full((labels.size, self.kinds.size + 1 + MEMORY), math.nan), np.zeros(labels.size)
+        layer = self.late
+        known = *state, layer.numbers, layer.experts, layer.stacker
+        sparse = rows.indptr, rows.indices, rows.data, rows.norms
+        given = labels, weights, logits, kept, late
+        play_rows_late(*known, *sparse, *given)
+
+    def _asked(self, rows: SparseChunk) -> Matrix:
+        """Return each expert's log-odds of each row, naive Bayes last."""
+        Z = np.zeros((rows.norms.size, self.kinds.size + 1))
+        if self.width is not None:
+            ask_rows(self.records, self.totals, self.kinds, self.tally, rows.indptr, rows.indices, rows.data, Z)
+        return Z
 
     def certificate(self, radius: float) -> Certificate:
         r"""Return $\sum g_t z_t + B\|\sum g_t\bar x_t\|$ (`loops`), and what rounding may have taken from it. O(d)."""
@@ -90,7 +135,10 @@ class WideState:
             "columns": met,
             "records": self.records[met],
         }
-        return Snapshot("WideState", {"width": self.width}, arrays, {"mixture": self.mixture.snapshot()})
+        parts = {"mixture": self.mixture.snapshot()}
+        if self.late is not None:
+            parts["late"] = self.late.snapshot()
+        return Snapshot("WideState", {"width": self.width}, arrays, parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -115,6 +163,10 @@ class WideState:
             raise SnapshotRefused(
                 f"in a WideState, {kinds.size} experts and naive Bayes have {mixture.prior.size} shares"
             )
+        if "late" in given.parts:
+            state.late = LateMixture.restore(given.part("late"))
+            if state.late.shares.size != kinds.size + 1:
+                raise SnapshotRefused(f"in a WideState, late labels have {state.late.shares.size} shares")
         if width is not None:
             state.make_room(width)
         state.records[met], state.totals[...], state.tally[...], state.mixture = records, totals, tally, mixture

@@ -1,0 +1,262 @@
+"""What a learner announced for rows whose labels come later, and which of these labels have come.
+
+>>> from aioli import AIOLI
+>>> learner = AIOLI()
+>>> ticket = learner.announce([1.0, 2.0])
+>>> ticket.probability
+0.5
+>>> learner.learn([1.0, 2.0], 1, announced=ticket)
+0.5
+>>> learner.learn([1.0, 2.0], 1, announced=ticket)
+Traceback (most recent call last):
+    ...
+aioli.errors.AnnouncementRefused: announcement 0 has had its label already (nothing was learned)
+"""
+
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import AnnouncementRefused
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.snapshots.tree import Array, Snapshot
+
+__all__ = ["Announcement", "Announcements", "Ledger"]
+
+Numbers = NDArray[np.int64]
+
+ABSENT = 1e300  # stands in a file for the log-odds of an expert that had retired: files hold finite numbers
+TRIM = 1024  # bytes of bits kept before the first look at the oldest
+
+
+@dataclass(frozen=True, eq=False)
+class Announcements:
+    """What was announced for some rows, and all that their labels will need: keep it until these come.
+
+    It is plain data, eight bytes a number: `snapshot` and pickle move it, also to another process, and it stays valid
+    when the learner has been saved and loaded, has grown, or has lost experts since. `a[i]` is one row's, `a.of(rows)`
+    are several rows', and `Announcements.joined` puts them together in any order.
+
+    Attributes
+    ----------
+    learner
+        The number that the learner of these announcements goes by.
+    numbers
+        The number of each announcement, counted from 0.
+    known
+        How many labels the learner knew when the row was announced.
+    logits
+        The log-odds announced.
+    memory
+        What a mixture of experts needs besides, a row each.
+    """
+
+    learner: int
+    numbers: Numbers
+    known: Numbers
+    logits: Vector
+    memory: Matrix
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def __getitem__(self, row: int) -> "Announcement":
+        memory = self.memory[row] if self.memory.shape[1] else None
+        return Announcement(self.learner, self.numbers.item(row), self.known.item(row), self.logits.item(row), memory)
+
+    def __iter__(self) -> "Iterator[Announcement]":
+        return (self[t] for t in range(len(self)))
+
+    def of(self, rows: slice | Numbers) -> "Announcements":
+        """Return the announcements of some of the rows."""
+        parts = self.numbers[rows], self.known[rows], self.logits[rows], self.memory[rows]
+        return Announcements(self.learner, *parts)
+
+    @property
+    def probabilities(self) -> Vector:
+        """The probabilities announced."""
+        return sigmoid_many(self.logits)
+
+    @property
+    def bytes(self) -> int:
+        """The size of its numbers."""
+        return self.numbers.nbytes + self.known.nbytes + self.logits.nbytes + self.memory.nbytes
+
+    @classmethod
+    def joined(cls, parts: "Sequence[Announcements | Announcement]") -> Self:
+        """Put announcements of one learner together, in this order."""
+        several = [part.row if isinstance(part, Announcement) else part for part in parts]
+        learners = {part.learner for part in several}
+        if len(learners) != 1:
+            raise AnnouncementRefused(f"announcements of {len(learners)} learners cannot be put together")
+        columns = zip(*((part.numbers, part.known, part.logits, part.memory) for part in several), strict=True)
+        return cls(learners.pop(), *(np.concatenate(column) for column in columns))
+
+    def snapshot(self) -> Snapshot:
+        """Return its numbers as a snapshot."""
+        arrays: dict[str, Array] = {"numbers": self.numbers.copy(), "known": self.known.copy()}
+        arrays |= {"logits": self.logits.copy(), "memory": np.nan_to_num(self.memory, nan=ABSENT)}
+        return Snapshot("Announcements", {"learner": self.learner}, arrays)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make equal announcements from a snapshot."""
+        given = snapshot.of("Announcements")
+        numbers = given.integers("numbers", (None,))
+        rows = len(numbers)
+        known, logits = given.integers("known", (rows,)), given.array("logits", (rows,))
+        memory = given.array("memory", (rows, None))
+        return cls(given.whole("learner"), numbers, known, logits, np.where(memory == ABSENT, np.nan, memory))
+
+
+class Announcement(NamedTuple):
+    """What was announced for one row, and all that its label will need: keep it until that comes."""
+
+    learner: int
+    number: int
+    known: int
+    logit: float
+    memory: Vector | None = None
+
+    @property
+    def probability(self) -> float:
+        """The probability announced."""
+        return sigmoid(self.logit)
+
+    @property
+    def row(self) -> Announcements:
+        """The same as announcements of one row."""
+        memory = np.empty((1, 0)) if self.memory is None else self.memory[None, :]
+        numbers, known = np.array([self.number]), np.array([self.known])
+        return Announcements(self.learner, numbers, known, np.array([self.logit]), memory)
+
+    def snapshot(self) -> Snapshot:
+        """Return its numbers as a snapshot."""
+        return self.row.snapshot()
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal announcement from a snapshot."""
+        row = Announcements.restore(snapshot)
+        if len(row) != 1:
+            raise AnnouncementRefused(f"{len(row)} announcements came for one")
+        return cls(*row[0])
+
+
+class Ledger:
+    """Keeps book of the announcements of one learner: which were made, and which have had their label.
+
+    One bit for each announcement since the oldest that still waits: a label is learned once.
+    """
+
+    def __init__(self) -> None:
+        self.learner = 0  # until the first announcement
+        self.issued = 0
+        self._first = 0  # the oldest that may still wait, a multiple of eight
+        self._settled = bytearray()  # a bit each, from `_first` on
+        self._trim_at = TRIM  # bytes at which to look whether the oldest have had their labels
+
+    def issue_one(self, known: int, logit: float, memory: Vector | None = None) -> Announcement:
+        """Make one announcement, when so many labels are known."""
+        number = self._issue(1)
+        return Announcement(self.learner, number, known, logit, memory)
+
+    def issue(self, count: int, known: int, logits: Vector, memory: Matrix) -> Announcements:
+        """Make so many announcements, when so many labels are known."""
+        first = self._issue(count)
+        return Announcements(self.learner, np.arange(first, first + count), np.full(count, known), logits, memory)
+
+    def _issue(self, count: int) -> int:
+        if not self.learner:
+            self.learner = secrets.randbits(62) | 1
+        first = self.issued
+        self.issued += count
+        missing = ((self.issued - self._first + 7) >> 3) - len(self._settled)
+        if missing > 0:
+            self._settled.extend(bytes(missing))
+            if len(self._settled) >= self._trim_at:
+                waiting = self._settled.lstrip(b"\xff")
+                self._first += 8 * (len(self._settled) - len(waiting))
+                self._settled = waiting
+                self._trim_at = max(TRIM, 2 * len(waiting))
+        return first
+
+    def check_one(self, announced: Announcement) -> None:
+        """Refuse an announcement that is not this learner's, or whose label has come."""
+        place = announced.number - self._first
+        known = announced.learner == self.learner and 0 <= place < self.issued - self._first
+        if not known or self._settled[place >> 3] >> (place & 7) & 1:
+            self.check(announced.row, 1)
+
+    def check(self, announced: Announcements, rows: int) -> None:
+        """Refuse what these rows were not announced by, or whose label has come."""
+        if len(announced) != rows:
+            raise AnnouncementRefused(
+                f"{rows} rows came with {len(announced)} announcements; give one a row (nothing was learned)"
+            )
+        if announced.learner != self.learner:
+            raise AnnouncementRefused(
+                "the announcements are another learner's; learn from them where they were made (nothing was learned)"
+            )
+        numbers = announced.numbers
+        if numbers.max(initial=-1) >= self.issued:
+            raise AnnouncementRefused(
+                f"announcement {numbers.max()} is still to come: this learner has made {self.issued}, so it was "
+                "restored from a time before that announcement (nothing was learned)"
+            )
+        settled = numbers[self._is_settled(numbers)]
+        if settled.size:
+            raise AnnouncementRefused(f"announcement {settled[0]} has had its label already (nothing was learned)")
+        distinct, counts = np.unique(numbers, return_counts=True)
+        if distinct.size < numbers.size:
+            twice = distinct[np.argmax(counts)]
+            raise AnnouncementRefused(f"announcement {twice} came twice in one call (nothing was learned)")
+
+    def settle_one(self, number: int) -> None:
+        """Take note that the label of an announcement has come."""
+        place = number - self._first
+        self._settled[place >> 3] |= 1 << (place & 7)
+
+    def settle(self, announced: Announcements) -> None:
+        """Take note that the labels of these announcements have come."""
+        places = announced.numbers - self._first
+        bits = np.left_shift(1, places & 7).astype(np.uint8)
+        np.bitwise_or.at(np.frombuffer(self._settled, np.uint8), places >> 3, bits)
+
+    def late(self, announced: Announcements, rounds: int) -> Vector:
+        """Return how many rows late each label is, where they are learned in this order after so many rounds.
+
+        Counted are the rows that were announced since, and the labels that came since.
+        """
+        since = self.issued - announced.numbers - 1
+        return (since + (rounds + np.arange(len(announced)) - announced.known)).astype(np.float64)
+
+    def withdraw(self, count: int) -> None:
+        """Take back the last announcements, which nobody has seen."""
+        self.issued -= count
+
+    def _is_settled(self, numbers: Numbers) -> NDArray[np.bool_]:
+        places = np.maximum(numbers - self._first, 0)
+        bits = (np.frombuffer(self._settled, np.uint8)[places >> 3] >> (places & 7)) & 1
+        return np.asarray((numbers < self._first) | (bits == 1))
+
+    def snapshot(self) -> Snapshot:
+        """Return its numbers and bits."""
+        used = (self.issued - self._first + 7) // 8
+        values = {"learner": self.learner, "issued": self.issued, "first": self._first}
+        return Snapshot("Ledger", values, {"settled": np.frombuffer(self._settled, np.uint8)[:used].copy()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal one from a snapshot."""
+        given = snapshot.of("Ledger")
+        ledger = cls()
+        ledger.learner, ledger.issued, ledger._first = (given.whole(name) for name in ("learner", "issued", "first"))
+        used = (ledger.issued - ledger._first + 7) // 8
+        ledger._settled = bytearray(given.octets("settled", (used,)).tobytes())
+        return ledger

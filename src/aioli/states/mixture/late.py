@@ -1,0 +1,377 @@
+r"""The mixture when labels come late: what is heard is weighed by what was *announced*, at rates that fit the delay.
+
+The mixture of `states.mixture.mixture` is trained by what it would say with every label known. Where labels come late
+that is not what it announces: its stackers lean on a last label that is old, and a share that multiplies many
+likelihoods at once jumps to whoever fitted the last batch. So from the first late label on, four members are weighed by
+the probabilities that they announced when the row came:
+
+- the experts' own mixture, with shares of its own;
+- a stacker on it, as the others are, whose steps are tempered by the delay;
+- the base rate, $\ln\frac{\text{ones}}{\text{zeros}}$ of the labels known;
+- the whole of the other mixture, its memory of labels faded.
+
+Both levels, experts and members, are exponential weights at a rate η, with a share to the prior:
+
+$$w_i \leftarrow (1-s)\frac{w_i\,p_i(y)^{\eta}}{\sum_j w_j\,p_j(y)^{\eta}} + s\,\pi_i, \qquad
+  \mathrm{gap} \leftarrow \mathrm{gap} - \ln p(y) + \tfrac1\eta\ln\sum_j w_j\,p_j(y)^\eta,$$
+
+p being what was announced. Without delay the gap stays 0 at η = 1. With delay it may grow, and η falls (AdaHedge:
+$\eta = 1/\max \mathrm{gap}$, never below one over the longest delay). In any order of labels and with any delays
+
+$$\sum_t \ell_t \le \sum_t \ell_{t,i} + \mathrm{gap} +
+  \frac1\eta\Bigl(\ln\frac1{\pi_i} + \sum_t\ln\frac1{1-s_t}\Bigr):$$
+
+with $A = \frac1\eta\ln\frac{\pi_i}{w_i}$, a label adds at most $\ell_i + \frac1\eta\ln\sum_j w_jp_j^\eta +
+\frac1\eta\ln\frac1{1-s}$ to A, lowering η does not raise A (Jensen), and $A \ge \frac1\eta\ln\pi_i$ at the end. In
+batches of B rows the gap stops growing once $\eta \le 1/B$, by Hölder's inequality, but for the share that is given
+within a batch.
+
+Whether labels come in runs is tested by the Bayes factor of a Markov chain against independence: where they do, the
+prompt whole is not to be trusted with late labels, and loses its prior share, all but 1/(longest delay).
+"""
+
+import math
+from typing import Self
+
+import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.logistic import sigmoid
+from aioli.outcomes.two_classes import HEAVY
+from aioli.snapshots.tree import Snapshot
+from aioli.states.mixture.mixture import (
+    BOLD,
+    CERTAIN,
+    DEVIANT,
+    LAST_LABEL,
+    LEAST,
+    MEAN_LABEL,
+    RETURN_START,
+    RUN,
+    TIME,
+    UPPER_RETURN,
+    Mixture,
+    announce_faded,
+    combine_rows,
+    unpack_compiled,
+)
+
+__all__ = ["AWAKE", "MEMORY", "PROMPT", "WHOLE", "LateMixture", "answer_rows_late"]
+
+MEMBERS = 4
+EXPERTS, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
+MEMBER_PRIOR = (0.05, 0.02, 0.03, 0.90)  # where order says nothing, what is trained in time is best
+MEMORY = MEMBERS + 3  # numbers of a ticket behind the experts' log-odds: the members', then these
+WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
+
+HEDGE = 3
+RATE, GAP, WORST = range(HEDGE)
+PRIOR, SHARES = 2 * HEDGE, 2 * HEDGE + MEMBERS  # of the members, behind the two levels' hedges
+COUNTS = 2 * HEDGE + 2 * MEMBERS
+ONES, ZEROS, FROM, EVIDENCE, BELIEVED, LONGEST, AWAKE = range(COUNTS, COUNTS + 7)
+RUNS = COUNTS + 7  # four counts of (last label, label)
+NUMBERS = RUNS + 4
+NOBODY = -1.0  # the last label, before there is one
+
+FIRST_RATE = 4.0  # over the longest delay: the rate at which the experts' shares begin to be learned from late labels
+SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
+
+
+class LateMixture:
+    """Hold what is learned from announcements: shares, rates, a stacker and the counts of labels.
+
+    Parameters
+    ----------
+    prior, shares
+        Of the experts, when the first row was announced.
+    """
+
+    def __init__(self, prior: Vector, shares: Vector) -> None:
+        K = prior.size
+        F = K + 5
+        self.numbers: Vector = np.zeros(NUMBERS)
+        self.numbers[RATE] = self.numbers[HEDGE + RATE] = 1.0
+        self.numbers[PRIOR:SHARES] = self.numbers[SHARES:COUNTS] = MEMBER_PRIOR
+        self.numbers[ONES] = self.numbers[ZEROS] = 0.5
+        self.numbers[FROM] = NOBODY
+        self.numbers[RUNS:] = 0.5
+        begin = 0.5 * (prior / prior.sum() + shares / shares.sum())  # what is known, and a chance for all
+        self.experts: Matrix = np.array([begin, begin])  # prior and shares
+        self.stacker: Matrix = np.zeros((F + 1, F))  # u, then Q
+        np.fill_diagonal(self.stacker[1:], 1.0)
+        self.stacker[1, 0] = 0.25
+
+    @property
+    def awake(self) -> bool:
+        """Whether a label has come late, so that this mixture is the one that is heard."""
+        return bool(self.numbers[AWAKE])
+
+    @property
+    def shares(self) -> Vector:
+        """How much of the experts' mixture each expert holds."""
+        shares: Vector = self.experts[1]
+        return shares
+
+    def announce(self, mixture: Mixture, Z: Matrix) -> tuple[Vector, Matrix]:
+        """Return the log-odds of the whole and what a ticket keeps, for rows of these experts' log-odds. O(K²) each."""
+        out, kept = np.empty(len(Z)), np.empty((len(Z), Z.shape[1] + MEMORY))
+        announce_rows_late(mixture.buffer.copy(), self.numbers, self.experts, self.stacker, Z, kept, out)
+        return out, kept
+
+    def answer(self, mixture: Mixture, Z: Matrix, y: Vector, weights: Vector, kept: Matrix, late: Vector) -> None:
+        """Learn from labels: of rows that were announced as `kept` says, or are announced now where that is NaN.
+
+        Z are the experts' log-odds when the labels come, `late` is how many rows each label was late. The mixture
+        itself learns as if the rows came now. O(K²) a row.
+        """
+        answer_rows_late(mixture.buffer, self.numbers, self.experts, self.stacker, Z, y, weights, kept, late)
+
+    def cost(self, rounds: int, prior: float) -> float:
+        r"""Return the most that the whole can have lost over an expert of this prior share, in nats. O(1).
+
+        Both levels' $\mathrm{gap} + \frac1\eta(\ln\frac1\pi + \text{shares})$, as proved above; ln 10 is what the test
+        for runs may have taken from a member's share.
+        """
+        n = self.numbers
+        shares = math.log((rounds + 9.0) / 9.0)
+        lower = n[GAP] + (shares - math.log(prior)) / n[RATE]
+        member = float(n[PRIOR + EXPERTS])
+        upper = n[HEDGE + GAP] + (0.11 * shares - math.log(member) + math.log(10.0)) / n[HEDGE + RATE]
+        return float(lower + upper)
+
+    def negligible(self) -> Vector:
+        """Return which experts have no influence here."""
+        said = np.abs(self.stacker[0, 2 : 2 + self.shares.size])
+        return np.asarray((self.shares < 0.01) & (said < 0.05))
+
+    def retire(self, expert: int) -> None:
+        """Take an expert out that keeps its place: its share goes to the others."""
+        self.experts[:, expert] = 0.0
+        self.experts /= self.experts.sum(axis=1, keepdims=True)
+
+    def without(self, experts: list[int]) -> Self:
+        """Return the same without these experts, whose shares go to the others."""
+        staying = np.delete(np.arange(self.shares.size), experts)
+        smaller = type(self)(self.experts[0, staying], self.experts[1, staying])
+        smaller.experts[...] = self.experts[:, staying] / self.experts[:, staying].sum(axis=1, keepdims=True)
+        smaller.numbers[...] = self.numbers
+        features = np.r_[0, 1, 2 + staying, np.arange(-3, 0)]
+        smaller.stacker[0] = self.stacker[0, features]
+        smaller.stacker[1:] = self.stacker[1:][np.ix_(features, features)]
+        return smaller
+
+    def snapshot(self) -> Snapshot:
+        """Return its arrays."""
+        arrays = {"numbers": self.numbers.copy(), "experts": self.experts.copy(), "stacker": self.stacker.copy()}
+        return Snapshot("LateMixture", arrays=arrays)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal one from a snapshot."""
+        given = snapshot.of("LateMixture")
+        experts = given.array("experts", (2, None))
+        K = experts.shape[1]
+        made = cls(np.ones(K), np.ones(K))
+        made.numbers[...] = given.array("numbers", (NUMBERS,))
+        made.experts[...] = experts
+        made.stacker[...] = given.array("stacker", (K + 6, K + 5))
+        if (experts < 0.0).any() or not made.numbers[RATE] > 0.0 or not made.numbers[HEDGE + RATE] > 0.0:
+            raise SnapshotRefused("in a LateMixture, a share is negative or a rate is not above 0")
+        return made
+
+
+@compiled("f8(f8[::1],f8[::1])")
+def mixed_odds(shares: Vector, z: Vector) -> float:
+    r"""Return the log-odds of $\sum_i w_i\sigma(z_i)$. O(K)."""
+    p, q = 0.0, 0.0
+    for i in range(z.size):
+        p += shares[i] * sigmoid(z[i])
+        q += shares[i] * sigmoid(-z[i])
+    return math.log(max(p, LEAST) / max(q, LEAST))
+
+
+@compiled("void(f8[::1],f8[::1],f8,f8,f8,f8[::1])")
+def describe_late(prior: Vector, z: Vector, mixed: float, last: float, mean: float, f: Vector) -> None:
+    """Write the stacker's features, as the mixture's stackers have them, with the labels known then. O(K)."""
+    K = z.size
+    f[0] = 1.0
+    f[1] = min(max(mixed, -BOLD), BOLD)
+    for i in range(K):
+        f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
+    f[K + 2] = math.tanh(0.5 * mixed)
+    f[K + 3] = last
+    f[K + 4] = mean
+
+
+@compiled("f8(f8[:,::1],f8[::1],f8)", reassociate=True)
+def stacked_late(stacker: Matrix, f: Vector, mixed: float) -> float:
+    r"""Return the stacker's log-odds, $z_\mathrm{mix} + u^\top f$. O(K)."""
+    total = mixed
+    for i in range(f.size):
+        total += stacker[0, i] * f[i]
+    return min(max(total, -CERTAIN), CERTAIN)
+
+
+@compiled("f8(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])")
+def announce_late(
+    mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, z: Vector, kept: Vector, f: Vector
+) -> float:
+    """Return the log-odds of the whole for a row, and write what its ticket keeps; the buffer is scratch. O(K)."""
+    K = z.size
+    parts = unpack_compiled(mixture_buffer, K)
+    last, mean = parts[9][LAST_LABEL], parts[9][MEAN_LABEL]
+    said = kept[K:]
+    mixed = mixed_odds(experts[1], z)
+    describe_late(experts[0], z, mixed, last, mean, f)
+    kept[:K] = z
+    said[EXPERTS] = mixed
+    said[STACKED] = stacked_late(stacker, f, mixed)
+    said[BASE_RATE] = math.log(numbers[ONES] / numbers[ZEROS])
+    said[PROMPT] = announce_faded(parts, z, RUN ** numbers[LONGEST])
+    said[WHOLE] = mixed_odds(numbers[SHARES:COUNTS], said[:MEMBERS])
+    said[LAST], said[MEAN] = last, mean
+    whole: float = said[WHOLE] if numbers[AWAKE] > 0.0 else said[PROMPT]
+    return whole
+
+
+@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])")
+def announce_rows_late(
+    mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, Z: Matrix, kept: Matrix, out: Vector
+) -> None:
+    """Announce rows, each as if it came next; the buffer is scratch, nothing else is touched. O(K) a row."""
+    f = np.empty(Z.shape[1] + 5)
+    for t in range(len(Z)):
+        out[t] = announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
+
+
+@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,f8,f8,f8)")
+def hedge(
+    rates: Vector,
+    prior: Vector,
+    shares: Vector,
+    said: Vector,
+    announced: float,
+    y: float,
+    weight: float,
+    share: float,
+    slowest: float,
+) -> None:
+    """Move the shares by what was announced, and lower the rate where the gap has grown. O(K)."""
+    power = rates[RATE] * weight
+    total = 0.0
+    for i in range(said.size):
+        shares[i] *= sigmoid(said[i] if y > 0.5 else -said[i]) ** power
+        total += shares[i]
+    if total > 0.0:
+        lost = -weight * math.log(max(sigmoid(announced if y > 0.5 else -announced), LEAST))
+        rates[GAP] += lost + math.log(total) / rates[RATE]
+    else:  # every one was certain, and wrong: begin again
+        shares[:] = prior
+        total = 1.0
+    for i in range(said.size):
+        shares[i] = (1.0 - share) * (shares[i] / total) + share * prior[i]
+    if rates[GAP] > rates[WORST]:
+        rates[WORST] = rates[GAP]
+        slow_down(rates, prior, shares, min(1.0, max(1.0 / rates[WORST], slowest)))
+
+
+@compiled("void(f8[::1],f8[::1],f8[::1],f8)")
+def slow_down(rates: Vector, prior: Vector, shares: Vector, rate: float) -> None:
+    r"""Lower η to `rate`, where it is above: $w_i \leftarrow \pi_i (w_i/\pi_i)^{\eta'/\eta}$, normalised. O(K)."""
+    if not rate < rates[RATE]:
+        return
+    power = rate / rates[RATE]
+    total = 0.0
+    for i in range(shares.size):
+        shares[i] = prior[i] * (shares[i] / prior[i]) ** power if prior[i] > 0.0 else 0.0
+        total += shares[i]
+    for i in range(shares.size):
+        shares[i] /= total
+    rates[RATE] = rate
+
+
+@compiled("void(f8[:,::1],f8[::1],f8,f8,f8)", reassociate=True)
+def correct_late(stacker: Matrix, f: Vector, mixed: float, y: float, stake: float) -> None:
+    """Take one step of online Bayes from where the stacker stands now, for features announced earlier. O(K²)."""
+    u, Q = stacker[0], stacker[1:]
+    z = stacked_late(stacker, f, mixed)
+    p, q = sigmoid(z), sigmoid(-z)
+    k = np.zeros(f.size)
+    v = 0.0
+    for i in range(f.size):
+        for j in range(f.size):
+            k[i] += Q[i, j] * f[j]
+        v += f[i] * k[i]
+    h = stake * p * q
+    D = 1.0 + 0.5 * h * max(v, 0.0)
+    alpha, root_gamma = 0.5 * stake * (y - p) / D, math.sqrt(0.5 * h / D)
+    for i in range(f.size):
+        u[i] += alpha * k[i]
+        k[i] *= root_gamma
+    for i in range(f.size):
+        for j in range(f.size):
+            Q[i, j] -= k[i] * k[j]
+
+
+@compiled("void(f8[::1],f8)")
+def count_label(numbers: Vector, y: float) -> None:
+    """Count a label, and take the prompt whole's prior share away as evidence for runs grows. O(1)."""
+    label = 1 if y > 0.5 else 0
+    if numbers[FROM] >= 0.0:
+        first = RUNS + 2 * int(numbers[FROM])
+        numbers[EVIDENCE] += math.log(numbers[first + label] / (numbers[first] + numbers[first + 1]))
+        numbers[EVIDENCE] -= math.log(numbers[ONES if label else ZEROS] / (numbers[ONES] + numbers[ZEROS]))
+        numbers[first + label] += 1.0
+    numbers[FROM] = label
+    numbers[ONES if label else ZEROS] += 1.0
+    believed = min(max(numbers[EVIDENCE] - SURE, 0.0), math.log(1.0 + numbers[LONGEST]))
+    if believed > numbers[BELIEVED]:
+        for first in (PRIOR, SHARES):
+            numbers[first + PROMPT] *= math.exp(numbers[BELIEVED] - believed)
+            total = 0.0
+            for i in range(first, first + MEMBERS):
+                total += numbers[i]
+            for i in range(first, first + MEMBERS):
+                numbers[i] /= total
+        numbers[BELIEVED] = believed
+
+
+@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],f8[::1])")
+def answer_rows_late(
+    mixture_buffer: Vector,
+    numbers: Vector,
+    experts: Matrix,
+    stacker: Matrix,
+    Z: Matrix,
+    y: Vector,
+    weights: Vector,
+    kept: Matrix,
+    late: Vector,
+) -> None:
+    """Learn the labels of rows in order. O(K²) a row.
+
+    `kept[t]` is what the row's ticket kept; where it is NaN, the row is announced now, and what was announced is left
+    there: the log-odds of the whole behind those of the members.
+    """
+    K = Z.shape[1]
+    f, prompt = np.empty(K + 5), np.empty(1)
+    for t in range(len(Z)):
+        said = kept[t, K:]
+        if math.isnan(said[WHOLE]):
+            announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
+        time = unpack_compiled(mixture_buffer, K)[9][TIME]
+        combine_rows(mixture_buffer, Z[t : t + 1], y[t : t + 1], weights[t : t + 1], prompt)
+        if late[t] > 0.0:
+            numbers[AWAKE] = 1.0
+            numbers[LONGEST] = max(numbers[LONGEST], late[t])
+        slowest = 1.0 / (1.0 + numbers[LONGEST])
+        slow_down(numbers[:HEDGE], experts[0], experts[1], min(1.0, FIRST_RATE * slowest))
+        describe_late(experts[0], kept[t, :K], said[EXPERTS], said[LAST], said[MEAN], f)
+        correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) / (1.0 + late[t]))
+        rate, share = min(weights[t], 1.0), 1.0 / (time + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
+        hedge(numbers[:HEDGE], experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
+        members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
+        upper = numbers[HEDGE : 2 * HEDGE]
+        hedge(upper, members, shares, said[:MEMBERS], said[WHOLE], y[t], rate, UPPER_RETURN * share, slowest)
+        count_label(numbers, y[t])
