@@ -13,7 +13,7 @@ from support import KINDS, make_labels, make_rows, state_by_definition, sums_of_
 from aioli import AIOLI, Algorithm2
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid_many
+from aioli.numerics.logistic import sigmoid_many, softplus_many
 from aioli.outcomes.two_classes import Tally
 
 
@@ -99,17 +99,20 @@ def test_an_intercept_is_a_column_of_ones() -> None:
     assert_allclose(AIOLI(intercept=False).learn_many(np.c_[np.ones(len(X)), X], y), with_intercept, rtol=1e-12)
 
 
-def test_a_late_label_is_learned_at_the_prediction_that_was_announced() -> None:
+def test_a_late_label_is_learned_from_where_the_learner_stands_and_counted_where_it_was_announced() -> None:
     X, y = example_stream()
     delay, learner = 7, AIOLI(intercept=False)
     announced: list[float] = []
+    present: list[float] = []
     for t, x in enumerate(X):
         announced.append(learner.predict_logit(x))
         if t >= delay:
+            present.append(learner.predict_logit(X[t - delay]))
             p = learner.learn(X[t - delay], y[t - delay], logit=announced[t - delay])
             assert_allclose(p, sigmoid_many(announced[t - delay]))
     n = len(X) - delay
-    A, b = sums_of_surrogates(learner._spec, X[:n], y[:n], np.array(announced[:n]))
+    A, b = sums_of_surrogates(learner._spec, X[:n], y[:n], np.array(present))
+    assert_allclose(learner.loss, softplus_many(np.where(y[:n] > 0.5, -1.0, 1.0) * announced[:n]).sum(), rtol=1e-12)
     P, w = state_by_definition(A, b)
     assert_allclose(knowledge(learner)[0], P, atol=1e-10)
     assert_allclose(knowledge(learner)[1], w, atol=1e-9)

@@ -16,7 +16,7 @@ from aioli.numerics.logistic import sigmoid_many
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.codec import to_bytes
 from aioli.states.kernel.certificate import dimension_learned, running_certificate, tight_certificate
-from aioli.states.kernel.growing_cholesky import NOISE, PANEL, STIFFEST, GrowingCholesky
+from aioli.states.kernel.growing_cholesky import BETA, NOISE, PANEL, STIFFEST, GrowingCholesky
 
 
 def played(state: GrowingCholesky, X: Matrix, y: Vector, weights: Vector | None = None, pieces: int = PANEL) -> Vector:
@@ -101,8 +101,10 @@ def test_a_row_of_weight_0_and_one_of_no_curvature_teach_nothing_about_v() -> No
     state = GrowingCholesky(rules)
     weightless = np.array([0.0])
     assert state.play(np.empty((1, 0)), X[:1] @ X[:1].T, np.ones(1), weightless, np.full(1, math.nan)) == 1
-    hopeless = np.array([800.0])  # p(1-p) underflows, and the label was the other
-    assert state.play(X[1:2] @ X[:1].T, X[1:2] @ X[1:2].T, np.zeros(1), np.ones(1), hopeless) == 1
+    k = float(X[1] @ X[0])
+    state.ledger[0, BETA] = 800.0 * STIFFEST / k  # as if it were certain: p(1-p) underflows, and the label is the other
+    assert state.play(np.array([[k]]), X[1:2] @ X[1:2].T, np.zeros(1), np.ones(1), np.full(1, math.nan)) == 1
+    state.ledger[0, BETA] = 0.0
     assert state.ledger[0, NOISE] == STIFFEST**2
     m, left = state.moments(X[2:] @ X[:2].T, np.diagonal(X[2:] @ X[2:].T))
     assert_allclose(left, X[2] @ X[2], rtol=1e-2)
