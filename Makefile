@@ -1,9 +1,10 @@
 # Each target makes and fills .venv if it is not there: Python and make are all that a machine needs.
 PYTHON ?= python3
 EXTRAS ?= dev
+BASE ?= HEAD~1
 BIN := .venv/bin
 
-.PHONY: demo test contracts check bench quality paper clean
+.PHONY: demo test contracts check bench unchanged beside quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -25,6 +26,13 @@ check: .venv/.dev
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks.speed
 	$(BIN)/python -m benchmarks.command
+
+# The working tree beside an earlier commit, BASE: what every learner says, bit for bit; and how fast
+unchanged: .venv/.bench
+	$(BIN)/python -m benchmarks.unchanged --base $(BASE)
+
+beside: .venv/.bench
+	$(BIN)/python -m benchmarks.beside --base $(BASE)
 
 # STREAMS=folder of CSV or svmlight files; without it, the streams that scikit-learn and River ship
 quality: .venv/.bench
