@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     options = parser.parse_args(arguments)
     begin = time.perf_counter()
     chosen = [name for name in WORKLOADS if not options.only or any(word in name for word in options.only)]
-    with _workers(options.base, any("aioli run" in name for name in chosen)) as (base, work):
+    with _workers(options.base, chosen) as (base, work):
         timed = []
         for name in chosen:
             timed.append(_taken_in_turns(name, base.turn, work.turn))
@@ -119,23 +119,29 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 @contextmanager
-def _workers(revision: str, commands: bool) -> Iterator[tuple[Worker, Worker]]:
-    """Start a worker of each side, in a folder with the file that the command plays."""
+def _workers(revision: str, workloads: Sequence[str]) -> Iterator[tuple[Worker, Worker]]:
+    """Start a worker of each side, in a folder with the file that the command plays.
+
+    Other workers compile everything before: a process that has compiled does not run quite the same code as one that
+    finds everything compiled.
+    """
+    sources = sources_of(revision), sources_of_working_tree()
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        if commands:
+        if any("aioli run" in name for name in workloads):
             write_rows(folder / "rows.csv")
-        with (
-            closing(Worker(sources_of(revision), folder)) as base,
-            closing(Worker(sources_of_working_tree(), folder)) as work,
-        ):
+        for src in sources:
+            with closing(Worker(src, folder)) as compiling:
+                for name in workloads:
+                    compiling.turn(name, 1)
+        with closing(Worker(sources[0], folder)) as base, closing(Worker(sources[1], folder)) as work:
             yield base, work
 
 
 def _taken_in_turns(name: str, base: Ask, work: Ask) -> Timed:
     """Ask A B, B A, A B, …, at least ten turns each, and more while it is unclear whether it is slower."""
     for ask in (base, work):
-        ask(name, 1)  # compiles
+        ask(name, 1)  # loads what is compiled
     runs = max(1, math.ceil(SHORTEST / max(base(name, 1)["seconds"], 1e-6)))
     timed = Timed(name, [], [])
     theirs: list[Turn] = []
