@@ -10,38 +10,40 @@ from benchmarks.unchanged.recording.notes import FAILED, Record, Values
 
 __all__ = ["comparison_table", "first_difference", "unequal"]
 
-LONGEST = 70  # characters shown of one value
+EQUAL = "equal"
+LONGEST = 110  # characters shown of one value
 
 
 def comparison_table(base: Record, work: Record, names: tuple[str, str]) -> Table:
     """Tell of each scenario whether both records are equal, or else what differs first."""
     rows = []
-    for scenario in [*base, *(name for name in work if name not in base)]:
-        theirs, ours = base.get(scenario), work.get(scenario)
-        rows.append((scenario, str(len(ours or theirs or ())), first_difference(theirs, ours, names) or "equal"))
-    return Table(f"{names[0]} beside {names[1]}, bit for bit", ("scenario", "values", "first difference"), rows)
+    for scenario, theirs in base.items():
+        ours = work.get(scenario)
+        added = len(set(ours or ()) - set(theirs))
+        equal = f"{EQUAL}, and {added} new" if added else EQUAL
+        rows.append((scenario, str(len(theirs)), first_difference(theirs, ours, names) or equal))
+    notes = [f"new: {name}" for name in work if name not in base]
+    return Table(f"{names[0]} beside {names[1]}, bit for bit", ("scenario", "values", "first difference"), rows, notes)
 
 
 def unequal(table: Table) -> Sequence[str]:
     """Pick the names of the scenarios that are not equal."""
-    return [row[0] for row in table.rows if row[-1] != "equal"]
+    return [row[0] for row in table.rows if not row[-1].startswith(EQUAL)]
 
 
-def first_difference(base: Values | None, work: Values | None, names: tuple[str, str] = ("base", "work")) -> str | None:
-    """Describe the first value that differs, and count the others; None where all are equal."""
-    for values, present, absent in ((base, names[1], names[0]), (work, names[0], names[1])):
-        if values is None:
-            return f"only {present} has it, {absent} has not"
-    assert base is not None
-    assert work is not None
+def first_difference(base: Values, work: Values | None, names: tuple[str, str] = ("base", "work")) -> str | None:
+    """Describe the first value that differs, and count the others; None where all are equal.
+
+    What only the later side says is no difference: it has learned to say more.
+    """
+    if work is None:
+        return f"only {names[0]} has it"
     for values, name in ((base, names[0]), (work, names[1])):
         if FAILED in values:
             return f"{name} failed: {_shown(str(values[FAILED]).strip().splitlines()[-1])}"
     told = [
-        f"{name}: only {names[0] if name in base else names[1]} has it"
-        if name not in base or name not in work
-        else _between(name, base[name], work[name])
-        for name in [*base, *(name for name in work if name not in base)]
+        _between(name, value, work[name]) if name in work else f"{name}: only {names[0]} has it"
+        for name, value in base.items()
     ]
     found = [difference for difference in told if difference is not None]
     if not found:

@@ -77,16 +77,23 @@ def test_what_one_side_lacks_or_fails_in_is_a_difference() -> None:
     base = of_all_kinds()
     fewer = {name: value for name, value in base.items() if name != "text"}
     assert first_difference(base, fewer) == "text: only base has it"
-    assert first_difference(fewer, base) == "text: only work has it"
-    assert first_difference(base, None) == "only base has it, work has not"
+    assert first_difference(base, None) == "only base has it"
     failed = {FAILED: np.array("Traceback …\nValueError: no")}
     assert first_difference(failed, failed) == "base failed: ValueError: no"
+
+
+def test_what_the_later_side_says_beyond_is_told_and_no_difference() -> None:
+    base = of_all_kinds()
+    table = comparison_table({"kinds": base}, {"kinds": {**base, "more": np.array(1)}, "other": base}, ("then", "now"))
+    assert table.rows == [("kinds", str(len(base)), "equal, and 1 new")]
+    assert table.notes == ["new: other"]
+    assert unequal(table) == []
 
 
 def test_the_command_checks_a_record_and_its_status_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     said: Record = {"AIOLI": played()}
 
-    def recorded(*_: object) -> dict[str, Record]:
+    def recorded(*_: object, **__: object) -> dict[str, Record]:
         return {"the working tree": said}
 
     monkeypatch.setattr(command, "sources_of_working_tree", lambda: tmp_path)

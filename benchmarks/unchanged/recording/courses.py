@@ -179,7 +179,7 @@ def _refused(notes: Notes, make: Make, X: Any, y: Vector) -> None:
             attempt()
             notes.note(f"refused, {name}", "was not refused")
         except (ValueError, TypeError) as error:
-            notes.note(f"refused, {name}", type(error).__name__)
+            notes.note(f"refused, {name}", "ValueError" if isinstance(error, ValueError) else "TypeError")
     notes.note("after refusals: learn_many", learner.learn_many(X[50:], y[50:]))
     note_all(notes, "after refusals", learner, X)
 
