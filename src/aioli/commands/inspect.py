@@ -60,8 +60,8 @@ def inspect_model(path: str, as_json: bool = False) -> None:
 
 def _print_effects(found: Effects) -> None:
     print(
-        "\neffects: what a step of a column adds to the log-odds of the average row, ± one standard deviation of what is"
-        f"\nknown, and the probability to which it takes that row, from {found.average:.1%}; a step is one standard "
+        "\neffects: what a step of a column adds to the log-odds of the average row, ± one standard deviation of what"
+        f"\nis known, and the probability to which it takes that row, from {found.average:.1%}; a step is one standard "
         "deviation\nof a number, or the level of a category in place of the average row's"
     )
     lines = [(e.name, f"{e.log_odds:+.4g} ± {e.uncertainty:.3g}  {e.probability:.1%}") for e in found.steps]
