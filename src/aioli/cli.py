@@ -9,10 +9,13 @@ import io
 import os
 import sys
 import threading
-from collections.abc import Sequence
-from typing import Any, NoReturn
+from collections.abc import MutableMapping, Sequence
+from typing import TYPE_CHECKING, NoReturn
 
 from aioli import __version__
+
+if TYPE_CHECKING:
+    from aioli.streams.filestream import Reading
 
 __all__ = ["console", "main"]
 
@@ -20,10 +23,10 @@ READER = "aioli-reader"  # the thread of `evaluate.loop` that reads ahead
 
 
 def console() -> NoReturn:
-    """The command as a process, which begins and ends in haste.
+    """Run the command as a process, which begins and ends in haste.
 
-    What is loaded at the start is no garbage, and there is much to look through; it is looked through once the game
-    begins (`commands.run`). To take Numba down in order at the end takes time and brings nothing.
+    What is loaded at the start is no garbage, so nothing looks through it until the rows are played (`commands.run`).
+    To take Numba down in order at the end takes time and brings nothing.
     """
     gc.disable()
     status = main()
@@ -36,13 +39,13 @@ def console() -> NoReturn:
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    0; 1 for an error told in one sentence; 2 for wrong usage; 130 for Ctrl-C; 141 where nobody reads what it prints.
+    0; 1 for an error, said in one sentence; 2 for wrong usage; 130 for Ctrl-C; 141 where nobody reads what it prints.
     """
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
     given = _parser().parse_args(arguments)
-    status = _tried(given)
+    status = _exit_status(given)
     if any(thread.name == READER for thread in threading.enumerate()):
         # It waits for input that may never come, and holds standard input, without which Python cannot end in order.
         sys.stderr.flush()
@@ -50,7 +53,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return status
 
 
-def _tried(given: argparse.Namespace) -> int:
+def _exit_status(given: argparse.Namespace) -> int:
+    """Run the command and return its exit status; what went wrong is printed."""
     status = 0
     try:
         if given.command is None:
@@ -70,7 +74,7 @@ def _tried(given: argparse.Namespace) -> int:
 
 
 def _unheard(status: int) -> int:
-    """Python would complain at its end of what it cannot print: let that go where nobody hears it."""
+    """Return the status, after sending to nowhere what cannot be printed: Python would complain of it at its end."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -79,12 +83,13 @@ def _unheard(status: int) -> int:
 
 
 def _sentence(error: BaseException, said: str | None = None) -> str:
-    """One line: what went wrong, and in brackets what was kept all the same."""
+    """Return one line: what went wrong, and in brackets what was kept all the same."""
     kept = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
-    return f"aioli: {said or _told(error)}{kept}".replace("\n", " ")
+    return f"aioli: {said or _describe(error)}{kept}".replace("\n", " ")
 
 
-def _told(error: BaseException) -> str:
+def _describe(error: BaseException) -> str:
+    """Return what went wrong; what the system refused is said in the system's words."""
     if isinstance(error, MemoryError):
         return f"there is not enough memory ({error or 'for what was asked'}); take fewer columns, or another learner"
     if isinstance(error, OSError) and error.errno is not None:  # which the system has put in its own words
@@ -125,7 +130,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_run(commands: Any) -> None:
+def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
     _add_playing(run)
     results = run.add_argument_group("results")
@@ -141,7 +146,7 @@ def _add_run(commands: Any) -> None:
     keeping.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint, if it has one")
 
 
-def _add_compare(commands: Any) -> None:
+def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     compare = commands.add_parser("compare", help="the same pass with River, Vowpal Wabbit and scikit-learn beside it")
     _add_playing(compare).add_argument(
         "--peers", default="river,vw,sklearn", metavar="NAME,…", help="who plays too (default: river,vw,sklearn)"
@@ -152,8 +157,8 @@ def _add_compare(commands: Any) -> None:
     results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
 
-def _add_playing(command: Any) -> Any:
-    """What is played, and who plays it; the group of options about the latter."""
+def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add source and learner options; return the learner group."""
     command.add_argument("source", metavar="FILE", help="a file, a folder, - for standard input, or synthetic:NAME")
     _add_reading(command)
     learning = command.add_argument_group("learning")
@@ -167,8 +172,8 @@ def _add_playing(command: Any) -> Any:
     return learning
 
 
-def _add_reading(command: Any) -> None:
-    """How a file is read: the same for every command that reads one."""
+def _add_reading(command: argparse.ArgumentParser) -> None:
+    """Add the options of how a file is read: the same for every command that reads one."""
     reading = command.add_argument_group("reading")
     reading.add_argument("--label", metavar="COLUMN", help="the label's column: its name, or number (1 first, -1 last)")
     reading.add_argument(
@@ -188,7 +193,7 @@ def _add_reading(command: Any) -> None:
     reading.add_argument("--no-header", action="store_true", help="the first row is no header; columns are 1, 2, 3, …")
 
 
-def _reading(given: argparse.Namespace) -> Any:
+def _reading(given: argparse.Namespace) -> "Reading":
     from aioli.streams.filestream import Reading
 
     return Reading(
@@ -214,7 +219,7 @@ def _start_lightly() -> None:
     """
     asked, asking = "scipy.linalg.cython_blas", "numba.np.arraymath"
     if asked not in sys.modules and asking not in sys.modules:
-        modules: dict[str, Any] = sys.modules
+        modules: MutableMapping[str, object] = vars(sys)["modules"]
         modules[asked] = None  # to import it fails
         try:
             importlib.import_module(asking)
@@ -236,19 +241,39 @@ def _run(given: argparse.Namespace) -> int:
         from aioli.commands.options import RunOptions
         from aioli.commands.run import run_stream
 
-        asked = {
-            name: getattr(given, name)
-            for name in ("source", "learner", "rows", "seed", "predictions", "save", "report")
-        }
-        kept = {name: getattr(given, name) for name in ("checkpoint", "resume", "every")}
-        run_stream(RunOptions(**asked, **kept, reading=_reading(given), as_json=given.json))
+        run_stream(
+            RunOptions(
+                source=given.source,
+                reading=_reading(given),
+                learner=given.learner,
+                rows=given.rows,
+                seed=given.seed,
+                report=given.report,
+                as_json=given.json,
+                predictions=given.predictions,
+                save=given.save,
+                checkpoint=given.checkpoint,
+                resume=given.resume,
+                every=given.every,
+            )
+        )
     elif given.command == "compare":
         from aioli.commands.compare import compare_stream
         from aioli.commands.options import ComparisonOptions
 
-        asked = {name: getattr(given, name) for name in ("source", "learner", "rows", "seed", "report", "figure")}
-        peers = tuple(name for name in given.peers.split(",") if name)
-        compare_stream(ComparisonOptions(**asked, peers=peers, reading=_reading(given), as_json=given.json))
+        compare_stream(
+            ComparisonOptions(
+                source=given.source,
+                reading=_reading(given),
+                learner=given.learner,
+                rows=given.rows,
+                seed=given.seed,
+                report=given.report,
+                as_json=given.json,
+                peers=tuple(name for name in given.peers.split(",") if name),
+                figure=given.figure,
+            )
+        )
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 

@@ -15,7 +15,7 @@ NEEDED = ("predict_many", "learn_many")
 
 
 def learner_names() -> list[str]:
-    """The public learners that play a stream by themselves. Loads them all."""
+    """Return the names of the public learners that play a stream by themselves. Loads them all."""
     return [name for name in aioli.__all__ if _plays_alone(getattr(aioli, name))]
 
 
@@ -27,7 +27,7 @@ def learner_for(text: str, stream: Stream) -> Learner:
 
 def learner_by_name(text: str, **otherwise: object) -> Learner:
     """Make the learner that the text writes. `otherwise` are parameters for learners that take them, if not given."""
-    name, given = _taken_apart(text)
+    name, given = _parsed(text)
     homes = {known.lower(): known for known in aioli.__all__}
     make: Any = getattr(aioli, homes[name.lower()]) if name.lower() in homes else None
     if make is None or not _plays_alone(make):
@@ -48,8 +48,8 @@ def _plays_alone(make: Any) -> bool:
     return all(hasattr(make, method) for method in NEEDED) and all(p.default is not p.empty for p in parameters)
 
 
-def _taken_apart(text: str) -> tuple[str, dict[str, Any]]:
-    """Name and parameters. Only plain values can be written: no code of the text is ever run."""
+def _parsed(text: str) -> tuple[str, dict[str, object]]:
+    """Return name and parameters. Only plain values can be written: no code of the text is ever run."""
     try:
         tree = ast.parse(text.strip(), mode="eval").body
         if isinstance(tree, ast.Name):

@@ -8,13 +8,13 @@ import importlib
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import repeat
-from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from aioli.evaluate.comparison import Peer
 from aioli.numerics.compiling import Vector
+from aioli.streams.files.table import Features
 
 __all__ = [
     "LIBRARIES",
@@ -32,7 +32,7 @@ CLASSES = [0.0, 1.0]
 
 
 def peers_of(library: str, in_csr: bool) -> dict[str, Peer]:
-    """The peers of a library, by name, fresh; ImportError where it is not installed.
+    """Return the peers of a library, by name, fresh; ImportError where it is not installed.
 
     Sparse rows are scaled by their largest entries, as both libraries advise: to subtract means would fill them.
     """
@@ -61,7 +61,7 @@ class River:
         if scaler:
             self._model = getattr(importlib.import_module("river.preprocessing"), scaler)() | self._model
 
-    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
         model = self._model
         stakes: Iterator[dict[str, float]] = repeat({}) if weights is None else ({"w": w} for w in weights.tolist())
@@ -71,7 +71,7 @@ class River:
             yield p
 
     def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: it holds nothing."""
 
 
 class VowpalWabbit:
@@ -90,7 +90,7 @@ class VowpalWabbit:
             f"--quiet --no_stdin --loss_function logistic --link logistic {options}"
         )
 
-    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
         model = self.workspace
         stakes = repeat(1.0) if weights is None else weights.tolist()
@@ -102,7 +102,7 @@ class VowpalWabbit:
             yield p
 
     def close(self) -> None:
-        """Its memory and its log."""
+        """Free its memory and its log."""
         if not self.workspace.finished:
             self.workspace.finish()
 
@@ -119,7 +119,7 @@ class ScikitLearn:
         self._model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
         self._started = False
 
-    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
         self._widen(X.shape[1])
         if not isinstance(X, np.ndarray):  # it takes no larger numbers of columns than these
@@ -134,7 +134,7 @@ class ScikitLearn:
                 yield p
 
     def close(self) -> None:
-        """It holds nothing."""
+        """Do nothing: it holds nothing."""
 
     def _widen(self, width: int) -> None:
         more = width - self._model.coef_.shape[1] if self._started else 0
@@ -148,8 +148,8 @@ class ScikitLearn:
         self._scaler.n_features_in_ = self._model.n_features_in_ = width
 
 
-def rows_as_dicts(X: Any) -> Iterator[dict[int, float]]:
-    """The rows by the numbers of their columns: all of a dense row, and what is there of a sparse one."""
+def rows_as_dicts(X: Features) -> Iterator[dict[int, float]]:
+    """Yield the rows by the numbers of their columns: all of a dense row, and what is there of a sparse one."""
     if isinstance(X, np.ndarray):
         for x in X:
             yield dict(enumerate(x.tolist()))
@@ -159,14 +159,14 @@ def rows_as_dicts(X: Any) -> Iterator[dict[int, float]]:
 
 
 def example_text(row: dict[int, float], label: float, weight: float = 1.0) -> str:
-    """The row as Vowpal Wabbit reads it: columns by number, without zeros, nine digits for its single precision."""
+    """Return the row as Vowpal Wabbit reads it: columns by number, without zeros, nine digits for its single precision."""
     stake = "" if weight == 1.0 else f" {weight:.9g}"
     values = " ".join(f"{j}:{value:.9g}" for j, value in row.items() if value)
     return f"{1 if label else -1}{stake} | {values}"
 
 
 def unchecked() -> AbstractContextManager[object]:
-    """Within it, scikit-learn does not check its input row by row, the greater part of what it takes."""
+    """Return a context in which scikit-learn does not check its input row by row, the greater part of what it takes."""
     within: AbstractContextManager[object] = importlib.import_module("sklearn").config_context(
         assume_finite=True, skip_parameter_validation=True
     )

@@ -4,7 +4,6 @@ import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
@@ -12,11 +11,13 @@ from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines
 from aioli.commands.output_paths import check_apart
 from aioli.evaluate.sums import Scores
+from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.store.models import load_model
 from aioli.store.predictions import Spool, check_ending, write_predictions
 from aioli.streams.encoding import column_kinds
+from aioli.streams.files.table import Texts
 from aioli.streams.filestream import FileStream, Reading, for_another_file
 from aioli.streams.labels import Labels
 
@@ -50,7 +51,7 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         if out is not None:
             assert spool is not None
             write_predictions(out, spool, names)
-    summary: dict[str, Any] = {"rows": rows, "predictions": out}
+    summary: dict[str, object] = {"rows": rows, "predictions": out}
     if scores.rows:
         summary |= {"log_loss": scores.log_loss, "brier": scores.brier, "accuracy": scores.accuracy}
         summary |= {"auc": scores.auc, "ece": scores.ece}
@@ -60,10 +61,11 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         print(as_lines(summary))
 
 
-def _announced(stream: FileStream, learner: Any, scores: Scores, spool: Spool | None) -> Iterator[Vector]:
+def _announced(stream: FileStream, learner: Learner, scores: Scores, spool: Spool | None) -> Iterator[Vector]:
+    """Yield the probabilities of each table, scored where it has labels."""
     for table in stream.tables():
         batch = stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
-        p: Vector = learner.predict_many(batch.X[:, : learner.n_features_])
+        p = learner.predict_many(batch.X[:, : learner.n_features_])
         if batch.y is not None:
             scores.count(p, batch.y)
         if spool is not None:
@@ -71,15 +73,15 @@ def _announced(stream: FileStream, learner: Any, scores: Scores, spool: Spool | 
         yield p
 
 
-def _unlabelled(labels: Any) -> bool:
-    """Whether there is a place for labels, and nothing in it."""
+def _unlabelled(labels: Vector | Texts | None) -> bool:
+    """Return whether there is a place for labels, and nothing in it."""
     if isinstance(labels, np.ndarray):
         return bool(np.isnan(labels).all())
     return labels is not None and all(label is None for label in labels)
 
 
 def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream:
-    """The stream with each column as the model knows it, the label too where it is there and is not to be skipped."""
+    """Return the stream with each column as the model knows it; the label too, where it is there and not skipped."""
     stream = FileStream(source, reading, for_another_file(taught))
     label = taught.optional_text("label")
     if stream.label is None and label is not None and label in stream.kinds and label not in reading.skip:

@@ -1,23 +1,24 @@
-"""Ctrl-C while a stream is played: it waits until the rows in hand have been learned, so that no state is torn."""
+"""Ctrl-C while a stream is played waits until the rows in hand have been learned, so that no state is torn."""
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from types import FrameType
+from typing import Self
 
 __all__ = ["DeferredSigint"]
 
 
 class DeferredSigint:
-    """Holds back an interruption that comes within `busy`. Whoever asks twice is heard at once.
+    """Hold back an interruption that comes within `busy`; a second one is raised at once.
 
-    It does nothing where Ctrl-C is not Python's own affair: in another thread, or under another handler.
+    Nothing is held back where Ctrl-C is not Python's own affair: in another thread, or under another handler.
     """
 
     def __init__(self) -> None:
         self._busy = self._asked = False
-        self._before: Any = None
+        self._before: Callable[[int, FrameType | None], object] | int | None = None
 
     def __enter__(self) -> Self:
         ours = threading.current_thread() is threading.main_thread()
@@ -31,7 +32,7 @@ class DeferredSigint:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """What is done within is done to its end."""
+        """Return a context that is left before an interruption is raised."""
         self._busy = True
         try:
             yield

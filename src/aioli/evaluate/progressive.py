@@ -14,6 +14,7 @@ from aioli.evaluate.loop import Alone, Announced, Loop, Observer
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
 from aioli.learners.protocol import Learner, certifies, learns_late, require_learner
 from aioli.numerics.logistic import sigmoid
+from aioli.states.certificate import Certificate
 from aioli.streams.files.table import Csr, Features
 from aioli.streams.matrices import is_sparse
 from aioli.streams.protocol import Batch
@@ -44,7 +45,7 @@ class Checkpoint:
     log_loss: float
     base_rate: float
     accuracy: float
-    certificate: float | None
+    certificate: Certificate | None
 
 
 def progressive(

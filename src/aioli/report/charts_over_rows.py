@@ -72,7 +72,7 @@ def recent_loss(record: Record) -> Markup | None:
         for css, _, value in reversed(lines)
     ]
     tips = [
-        ((start + point.rows) / 2.0, f"rows {whole(start + 1)} to {whole(point.rows)}\n{_told(lines, point)}")
+        ((start + point.rows) / 2.0, f"rows {whole(start + 1)} to {whole(point.rows)}\n{_losses(lines, point)}")
         for start, point in zip(starts, seen, strict=False)
     ]
     return card(
@@ -208,13 +208,14 @@ def _last(value: Callable[[Point], Number], history: Sequence[Point]) -> float:
 def _drawn(frame: Frame, lines: Sequence[Line], history: Sequence[Point]) -> list[Markup]:
     seen = _merged(history, frame.x)
     drawn = [frame.line([(point.rows, value(point)) for point in seen], css) for css, _, value in reversed(lines)]
-    tips = [(float(point.rows), f"{whole(point.rows)} rows\n{_told(lines, point)}") for point in seen]
+    tips = [(float(point.rows), f"{whole(point.rows)} rows\n{_losses(lines, point)}") for point in seen]
     return [*drawn, frame.band_tips(tips)]
 
 
-def _told(lines: Sequence[Line], point: Point) -> str:
-    told = [(finite(value(point)), who) for _, who, value in lines]
-    return "\n".join(f"{figure(value, 4)} {short(who, 40)}" for value, who in told if value is not None)
+def _losses(lines: Sequence[Line], point: Point) -> str:
+    """Return everybody's loss at a point, a line each."""
+    losses = [(finite(value(point)), who) for _, who, value in lines]
+    return "\n".join(f"{figure(value, 4)} {short(who, 40)}" for value, who in losses if value is not None)
 
 
 def _merged(history: Sequence[Point], x: Scale, from_the_start: bool = False) -> list[Point]:

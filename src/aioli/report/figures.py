@@ -1,8 +1,8 @@
-"""Figures of a game."""
+"""Figures of a run, by matplotlib."""
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import TypedDict
 
 try:
     from matplotlib.figure import Figure
@@ -14,11 +14,21 @@ from aioli.report.record import Point
 
 __all__ = ["draw_comparison", "draw_game"]
 
+
+class Style(TypedDict, total=False):
+    """How a line is drawn."""
+
+    color: str
+    linewidth: float
+    zorder: int
+    ls: str
+
+
 LEARNER, REFERENCE, BOUND = "#0b6e4f", "#8a8d91", "#c84c09"
 
 
 def draw_game(points: Sequence[Checkpoint], regrets: Sequence[float], path: str) -> None:
-    """Left: the running loss beside the base rate's. Right: regret, certificate and theorem, as the rows come."""
+    """Draw, left, the running loss beside the base rate's; right, regret, certificate and theorem, as the rows come."""
     figure = Figure(figsize=(9.0, 3.4), layout="constrained")
     left, right = figure.subplots(1, 2)
     rows = [point.rows for point in points]
@@ -26,7 +36,7 @@ def draw_game(points: Sequence[Checkpoint], regrets: Sequence[float], path: str)
     left.plot(rows, [point.log_loss for point in points], color=LEARNER, label="AIOLI")
     left.set(xlabel="rows", ylabel="mean log loss so far (nats)", ylim=(0.0, 0.8))
     left.legend(frameon=False)
-    theorem = [getattr(point.certificate, "theorem", float("nan")) for point in points]
+    theorem = [math.nan if point.certificate is None else point.certificate.theorem for point in points]
     right.plot(rows, theorem, color=REFERENCE, label="theorem, beforehand")
     right.plot(rows, [point.certificate or 0.0 for point in points], color=BOUND, label="certificate, as it runs")
     right.plot(rows, regrets, color=LEARNER, label="regret, in hindsight")
@@ -39,13 +49,13 @@ def draw_game(points: Sequence[Checkpoint], regrets: Sequence[float], path: str)
 
 
 def draw_comparison(points: Sequence[Point], learner: str, path: str) -> None:
-    """The running loss of a learner, of its peers and of the base rate, as the rows come; the best at the end first."""
+    """Draw the running loss of a learner, of its peers and of the base rate; the best at the end comes first."""
     figure = Figure(figsize=(8.0, 4.4), layout="constrained")
     axes = figure.subplots()
     rows = [point.rows for point in points]
     curves = {name: [point.peers.get(name) for point in points] for name in points[0].peers}
     curves = {learner: [point.log_loss for point in points], **curves, "base rate": [p.base_rate for p in points]}
-    styles: dict[str, dict[str, Any]] = {
+    styles: dict[str, Style] = {
         learner: {"color": LEARNER, "linewidth": 2.5, "zorder": 3},
         "base rate": {"color": REFERENCE, "ls": ":"},
     }

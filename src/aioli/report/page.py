@@ -112,14 +112,14 @@ def _scores(record: Record) -> Markup:
     """The other scores, in one line."""
     summary = record.summary
     regret, spent = finite(summary.regret), finite(record.seconds)
-    told = (
+    scores = (
         ("Brier score", figure(summary.brier)),
         ("Accuracy", percent(summary.accuracy)),
         ("Base rate’s log loss", figure(summary.base_rate)),
         ("Regret in hindsight", "–" if regret is None else f"{figure(regret)} nats"),
         ("Time", "–" if spent is None else duration(spent)),
     )
-    known = [tag("div", tag("dt", text(name)), tag("dd", text(value))) for name, value in told if value != "–"]
+    known = [tag("div", tag("dt", text(name)), tag("dd", text(value))) for name, value in scores if value != "–"]
     return join(tag("dl", *known, class_="scores") if known else None, tables.numbers(record))
 
 

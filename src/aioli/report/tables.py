@@ -69,8 +69,8 @@ def columns(record: Record) -> Markup | None:
         "note": "note",
     }
     shown = record.columns[:COLUMNS]
-    told = [(column, _told(column)) for column in shown]
-    used = [name for name in heads if any(said[name] for _, said in told)]
+    cells = [(column, _cells(column)) for column in shown]
+    used = [name for name in heads if any(said[name] for _, said in cells)]
     body = [
         tag(
             "tr",
@@ -85,7 +85,7 @@ def columns(record: Record) -> Markup | None:
                 for name in used
             ),
         )
-        for column, said in told
+        for column, said in cells
     ]
     head = _head(["column", *(heads[name] for name in used)], words=("column", "kind", "note"))
     hidden = len(record.columns) - len(shown)
@@ -113,13 +113,13 @@ def numbers(record: Record) -> Markup | None:
         ("certificate", [figure(point.certificate, 4) for point in points]),
         ("regret", [figure(point.regret, 4) for point in points]),
     ]
-    used = [(name, told) for name, told in kinds if any(said != "–" for said in told)]
+    used = [(name, figures) for name, figures in kinds if any(said != "–" for said in figures)]
     head = _head(["rows", *(name for name, _ in used)], words=("rows",))
     body = [
         tag(
             "tr",
             tag("th", text(whole(point.rows)), scope="row"),
-            *(tag("td", text(told[i]), class_="number", data_label=name) for name, told in used),
+            *(tag("td", text(figures[i]), class_="number", data_label=name) for name, figures in used),
         )
         for i, point in enumerate(points)
     ]
@@ -153,7 +153,7 @@ def _side(value: float) -> str:
     return "bar s1" if value > 0.0 else "bar s0"
 
 
-def _told(column: Column) -> dict[str, str]:
+def _cells(column: Column) -> dict[str, str]:
     least, mean, greatest = (
         "" if finite(value) is None else figure(value) for value in (column.least, column.mean, column.greatest)
     )

@@ -6,9 +6,10 @@ import os
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Self
+from typing import IO, Any, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.evaluate.loop import Announced, Observer
 from aioli.numerics.compiling import Vector
@@ -17,6 +18,7 @@ from aioli.snapshots.whole_files import check_target, os_errors_naming, replacin
 __all__ = ["Spool", "check_ending", "write_predictions"]
 
 ENTRY = np.dtype([("probability", "<f8"), ("label", "u1")])
+Entries: TypeAlias = NDArray[np.void]  # of ENTRY
 AT_ONCE = 1 << 17  # rows
 UNKNOWN = 255  # a row without a label
 ENDINGS = (".parquet", ".csv", ".jsonl")
@@ -45,7 +47,7 @@ class Spool(Observer):
         self._whole = True
         with os_errors_naming(self._name):
             if target is None:
-                self._file: Any = path.open("r+b" if rows else "w+b")
+                self._file: IO[bytes] = path.open("r+b" if rows else "w+b")
                 self._file.truncate(rows * ENTRY.itemsize)
                 self._file.seek(0, os.SEEK_END)
             else:
@@ -78,7 +80,7 @@ class Spool(Observer):
             self._file.flush()
             os.fsync(self._file.fileno())
 
-    def __iter__(self) -> Iterator[tuple[int, Any]]:
+    def __iter__(self) -> Iterator[tuple[int, Entries]]:
         """Yield the entries in pieces, each with the number of its first row."""
         rows = self._file.seek(0, os.SEEK_END) // ENTRY.itemsize
         for first in range(0, rows, AT_ONCE):
@@ -155,7 +157,7 @@ def _write_jsonl(path: Path, spool: Spool, names: tuple[str, str]) -> None:
             )
 
 
-def _labels(entries: Any, names: tuple[str, str]) -> list[str | None]:
+def _labels(entries: Entries, names: tuple[str, str]) -> list[str | None]:
     lookup: list[str | None] = [names[0], names[1]] + [None] * 254
     return [lookup[code] for code in entries["label"].tolist()]
 
