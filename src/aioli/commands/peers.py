@@ -159,7 +159,7 @@ def rows_as_dicts(X: Features) -> Iterator[dict[int, float]]:
 
 
 def example_text(row: dict[int, float], label: float, weight: float = 1.0) -> str:
-    """Return the row as Vowpal Wabbit reads it: columns by number, without zeros, nine digits for its single precision."""
+    """Return the row as Vowpal Wabbit reads it: columns by number, no zeros, nine digits for its single precision."""
     stake = "" if weight == 1.0 else f" {weight:.9g}"
     values = " ".join(f"{j}:{value:.9g}" for j, value in row.items() if value)
     return f"{1 if label else -1}{stake} | {values}"

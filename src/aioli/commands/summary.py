@@ -9,7 +9,10 @@ from aioli.commands.options import Options, RunOptions
 from aioli.errors import AioliError
 from aioli.evaluate.column_summary import summarize_columns
 from aioli.evaluate.run import Run
+from aioli.learners.aioli import AIOLI
+from aioli.learners.auto.auto import Auto
 from aioli.learners.protocol import Learner, certifies
+from aioli.learners.wide import Wide
 from aioli.snapshots.whole_files import os_errors_naming
 from aioli.states.certificate import Certificate
 from aioli.store.models import save_model
@@ -75,13 +78,20 @@ def certificate_of(learner: Learner) -> Certificate | None:
 
 def ball_of(learner: Learner, certificate: Certificate) -> str:
     """Return in words all models against which the certificate holds."""
+    whose = f" of {certificate.against}" if certificate.against else ""
+    if _learns_functions(learner):
+        return f"every function{whose or ' of the kernel'} with ‖f‖ ≤ {certificate.radius:g}"
+    return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"
+
+
+def _learns_functions(learner: Learner) -> bool:
+    """Return whether its models are functions of a kernel's space; kernels are loaded only to ask of a rare learner."""
+    if isinstance(learner, (AIOLI, Auto, Wide)):
+        return False
     from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
     from aioli.learners.kernel.kernel_aioli import KernelAIOLI
 
-    whose = f" of {certificate.against}" if certificate.against else ""
-    if isinstance(learner, (FeatureMapLearner, KernelAIOLI)):
-        return f"every function{whose or ' of the kernel'} with ‖f‖ ≤ {certificate.radius:g}"
-    return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"
+    return isinstance(learner, (FeatureMapLearner, KernelAIOLI))
 
 
 def _summary(run: Run, seconds: float, pace: float) -> dict[str, object]:
