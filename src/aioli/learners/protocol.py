@@ -7,7 +7,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Protocol, Self, TypeGuard, runtime_checkable
+from typing import Generic, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
 
 from aioli.errors import ParameterRefused
 from aioli.numerics.compiling import Vector
@@ -37,6 +37,9 @@ __all__ = [
     "takes_sparse_rows",
     "weighs",
 ]
+
+
+Able = TypeVar("Able")  # the learners of a capability
 
 
 class Capability(Enum):
@@ -190,49 +193,27 @@ class Saves(Learner, Protocol):
         ...
 
 
-def certifies(learner: Learner) -> TypeGuard[Certifies]:
-    """Return whether the learner proves a bound on its regret."""
-    return Capability.CERTIFIES in learner.capabilities
+class Question(Generic[Able]):
+    """A question whether a learner has a capability; a type checker then knows the methods that come with it."""
+
+    def __init__(self, capability: Capability) -> None:
+        self.capability = capability
+        self.__doc__ = f"Return whether the learner {capability.value}."
+
+    def __call__(self, learner: Learner) -> TypeGuard[Able]:
+        """Return whether the learner has the capability."""
+        return self.capability in learner.capabilities
 
 
-def grows(learner: Learner) -> TypeGuard[Grows]:
-    """Return whether the learner makes room for new columns."""
-    return Capability.GROWS in learner.capabilities
-
-
-def learns_late(learner: Learner) -> TypeGuard[LearnsLate]:
-    """Return whether the learner learns from what it announced earlier."""
-    return Capability.LEARNS_LATE in learner.capabilities
-
-
-def merges(learner: Learner) -> TypeGuard[Merges]:
-    """Return whether the learner takes in what another learned."""
-    return Capability.MERGES in learner.capabilities
-
-
-def mixes(learner: Learner) -> TypeGuard[Mixes]:
-    """Return whether the learner is a mixture that tells its experts' shares."""
-    return Capability.MIXES in learner.capabilities
-
-
-def names_columns(learner: Learner) -> TypeGuard[NamesColumns]:
-    """Return whether the learner knows its columns by name."""
-    return Capability.NAMES_COLUMNS in learner.capabilities
-
-
-def saves(learner: Learner) -> TypeGuard[Saves]:
-    """Return whether the learner's state can be taken out and put back."""
-    return Capability.SAVES in learner.capabilities
-
-
-def takes_sparse_rows(learner: Learner) -> bool:
-    """Return whether sparse rows stay sparse in the learner."""
-    return Capability.SPARSE_ROWS in learner.capabilities
-
-
-def weighs(learner: Learner) -> TypeGuard[Weighs]:
-    """Return whether the learner's rows may have weights."""
-    return Capability.WEIGHS in learner.capabilities
+certifies = Question[Certifies](Capability.CERTIFIES)
+grows = Question[Grows](Capability.GROWS)
+learns_late = Question[LearnsLate](Capability.LEARNS_LATE)
+merges = Question[Merges](Capability.MERGES)
+mixes = Question[Mixes](Capability.MIXES)
+names_columns = Question[NamesColumns](Capability.NAMES_COLUMNS)
+saves = Question[Saves](Capability.SAVES)
+takes_sparse_rows = Question[Learner](Capability.SPARSE_ROWS)
+weighs = Question[Weighs](Capability.WEIGHS)
 
 
 def require_learner(learner: object, parameter: str = "learner") -> Learner:

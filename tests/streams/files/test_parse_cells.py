@@ -23,9 +23,8 @@ def read_all(texts: list[str]) -> tuple[Vector, set[int]]:
     numbers, labels, spans = np.empty((n, 1)), np.empty(n), np.empty((n, 0, 2), dtype=np.int64)
     starts, odd, outcome = np.empty(n, dtype=np.int64), np.empty((n, 4), dtype=np.int64), np.zeros(5, dtype=np.int64)
     kinds, places = np.array([parse_cells.NUMBER]), np.zeros(1, dtype=np.uint64)
-    count = parse_cells.read_rows(
-        text, 0, len(data), ord(","), kinds, places, numbers, labels, spans, starts, odd, outcome
-    )
+    arrays = kinds, places, numbers, labels, spans, starts, odd, outcome
+    count = parse_cells.read_rows(text, 0, len(data), ord(","), arrays)
     assert count == n
     return numbers[:, 0], set(odd[: outcome[3], 0].tolist())
 

@@ -2,7 +2,6 @@
 
 import csv
 import io
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +12,7 @@ from aioli.streams.files import parse_cells
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.byte_window import Places
 from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing, kind_of
-from aioli.streams.files.parse_cells import Integers
+from aioli.streams.files.parse_cells import Integers, RowArrays
 from aioli.streams.files.parse_uniform_rows import ends_of_cells, read_regular_rows, room_for_ends
 from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Tables, Texts, row_refused
 from aioli.streams.files.text_reader import TextReader
@@ -139,7 +138,7 @@ class Delimited(TextReader):
         complete = not outcome[3] and not outcome[4]
         return Table(numbers, values[:count], written, heard, where, window.after(), complete, days)
 
-    def _read_rows(self, rows: int, columns: int, arrays: tuple[NDArray[Any], ...]) -> tuple[int, bool]:
+    def _read_rows(self, rows: int, columns: int, arrays: RowArrays) -> tuple[int, bool]:
         """Read the next whole rows of the window into the arrays; return how many, and whether all were alike."""
         window = self._window
         part = (window.bytes, window.start, window.stop, ord(self.delimiter))
@@ -147,8 +146,8 @@ class Delimited(TextReader):
             self._rows, self._room = rows, room_for_ends(columns, rows)
         ends = None if window.quoted or columns < 2 else ends_of_cells(*part, columns, self._room)
         if ends is None:
-            return parse_cells.read_rows(*part, *arrays), False
-        return read_regular_rows(*part, ends, *arrays), True
+            return parse_cells.read_rows(*part, arrays), False
+        return read_regular_rows(*part, ends, arrays), True
 
     def _no_row(self, outcome: Integers, columns: int) -> FileRefused:
         problem = "a quote is opened and never closed; close it"

@@ -6,7 +6,7 @@ in `odd`. A cell of any other column is noted as a span of bytes.
 """
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +20,8 @@ Integers = NDArray[np.int64]
 Word = Any  # an unsigned integer of 64 bits, such as a place in the text: Numba need not ask whether it is negative
 
 NUMBER, LABEL, TEXT, SKIPPED = range(4)  # what becomes of a column
+RowArrays: TypeAlias = "tuple[Integers, NDArray[np.uint64], Matrix, Vector, Integers, Integers, Integers, Integers]"
+ROW_ARRAYS = "Tuple((i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1]))"
 ENDED, RAGGED = range(2)  # why reading stopped: no whole row is left (or no room for one), or a row of another width
 
 NEWLINE, RETURN, SPACE, QUOTE, PLUS, MINUS, POINT, ZERO = 10, 13, 32, 34, 43, 45, 46, 48
@@ -199,27 +201,16 @@ def read_cell(text: Bytes, first: Word, stop: Word, delimiter: int) -> tuple[flo
     return read_wrapped(text, first, stop, delimiter)
 
 
-@compiled("i8(u1[::1],u8,u8,u1,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
-def read_rows(
-    text: Bytes,
-    start: Word,
-    stop: Word,
-    delimiter: int,
-    kinds: Integers,
-    places: NDArray[np.uint64],
-    numbers: Matrix,
-    labels: Vector,
-    spans: Integers,
-    starts: Integers,
-    odd: Integers,
-    outcome: Integers,
-) -> Word:
+@compiled(f"i8(u1[::1],u8,u8,u1,{ROW_ARRAYS})")
+def read_rows(text: Bytes, start: Word, stop: Word, delimiter: int, arrays: RowArrays) -> Word:
     """Read whole rows of `text[start:stop]` into the arrays, as many as they hold; return how many. O(bytes).
 
-    After `stop` must come ROOM newlines. `outcome` says where the next row begins, why reading stopped, how many
+    After `stop` must come ROOM newlines. `kinds` says what becomes of each column and `places` which column of
+    `numbers` or `spans` that is. `outcome` says where the next row begins, why reading stopped, how many
     cells a ragged row has, how many odd cells there are: (row, column, first byte, end), NaN in their place; and
     whether there are empty ones, which are NaN too.
     """
+    kinds, places, numbers, labels, spans, starts, odd, outcome = arrays
     i = start
     row: Word = np.uint64(0)
     strange: Word = np.uint64(0)

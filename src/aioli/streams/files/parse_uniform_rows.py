@@ -9,7 +9,7 @@ as `1e-5`, are read one by one, as `parse_cells` does.
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Vector, compiled
 from aioli.streams.files.parse_cells import (
     EIGHT,
     LABEL,
@@ -18,10 +18,11 @@ from aioli.streams.files.parse_cells import (
     NUMBER,
     ONE,
     RETURN,
+    ROW_ARRAYS,
     TEXT,
     ZERO,
     Bytes,
-    Integers,
+    RowArrays,
     Word,
     eight_bytes,
     eight_digits,
@@ -150,30 +151,15 @@ def short_numbers(words: Words, lengths: Words, signs: Words, values: Vector) ->
         values[k] = value if plain else np.nan
 
 
-@compiled(
-    "u8(u1[::1],u8,u8,u1,i4[:,::1],f8[::1],i8,i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])"
-)
+@compiled(f"u8(u1[::1],u8,u8,u1,i4[:,::1],f8[::1],i8,{ROW_ARRAYS})")
 def put_cells(
-    text: Bytes,
-    first: Word,
-    stop: Word,
-    delimiter: int,
-    ends: Places,
-    values: Vector,
-    row: int,
-    kinds: Integers,
-    places: Words,
-    numbers: Matrix,
-    labels: Vector,
-    spans: Integers,
-    starts: Integers,
-    odd: Integers,
-    outcome: Integers,
+    text: Bytes, first: Word, stop: Word, delimiter: int, ends: Places, values: Vector, row: int, arrays: RowArrays
 ) -> Word:
     """Write each cell to its place, and read those that were not short and plain; return where the next row begins.
 
     The arrays are those of `parse_cells.read_rows`.
     """
+    kinds, places, numbers, labels, spans, starts, odd, outcome = arrays
     cell = 0
     for t in range(ends.shape[0]):
         starts[row] = first
@@ -202,37 +188,21 @@ def put_cells(
     return first
 
 
-@compiled("i8(u1[::1],u8,u8,u1,i4[:,::1],i8[::1],u8[::1],f8[:,::1],f8[::1],i8[:,:,::1],i8[::1],i8[:,::1],i8[::1])")
-def read_regular_rows(
-    text: Bytes,
-    start: Word,
-    stop: Word,
-    delimiter: int,
-    ends: Places,
-    kinds: Integers,
-    places: Words,
-    numbers: Matrix,
-    labels: Vector,
-    spans: Integers,
-    starts: Integers,
-    odd: Integers,
-    outcome: Integers,
-) -> int:
+@compiled(f"i8(u1[::1],u8,u8,u1,i4[:,::1],{ROW_ARRAYS})")
+def read_regular_rows(text: Bytes, start: Word, stop: Word, delimiter: int, ends: Places, arrays: RowArrays) -> int:
     """Do what `parse_cells.read_rows` does for rows whose cells end at `ends`, some rows at a time. O(bytes)."""
     columns = ends.shape[1]
     some = max(1, TOGETHER // columns)
     words, lengths = np.empty(some * columns, np.uint64), np.empty(some * columns, np.uint64)
     signs, values = np.empty(some * columns, np.uint64), np.empty(some * columns)
     first = start
+    outcome = arrays[-1]
     outcome[3] = 0
     for row in range(0, ends.shape[0], some):
         part = ends[row : row + some]
         cells = part.size
         last_eight_bytes(text, first, part.reshape(cells), words[:cells], lengths[:cells], signs[:cells])
         short_numbers(words[:cells], lengths[:cells], signs[:cells], values[:cells])
-        first = put_cells(
-            text, first, stop, delimiter, part, values[:cells], row, kinds, places, numbers, labels, spans, starts, odd,
-            outcome,
-        )  # fmt: skip
+        first = put_cells(text, first, stop, delimiter, part, values[:cells], row, arrays)
     outcome[0] = first
     return len(ends)

@@ -1,6 +1,7 @@
 """SVMlight's format (also LIBSVM's): a label and `index:value` for all that is not 0, a row a line."""
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -15,6 +16,7 @@ from aioli.streams.files.text_reader import TextReader, shortened
 __all__ = ["SVMLight"]
 
 SPACE, TAB, COLON, HASH, ZERO, Q = 32, 9, 58, 35, 48, 113
+PairArrays: TypeAlias = "tuple[Vector, Integers, Integers, Vector, Integers, Integers]"
 LONGEST_INDEX = 15  # digits
 
 
@@ -56,7 +58,7 @@ class SVMLight(TextReader):
             labels, starts = np.empty(lines), np.zeros(lines + 1, dtype=np.int64)
             features, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
             places, outcome = np.empty(lines, dtype=np.int64), np.array([window.start, 0])
-            rows = self._fill(end, labels, starts, features, values, places, outcome)
+            rows = self._fill(end, (labels, starts, features, values, places, outcome))
             if rows or end == window.start:
                 break
             window.go_on(end)  # nothing but comments
@@ -69,20 +71,12 @@ class SVMLight(TextReader):
             starts[: rows + 1], features, values[entries], labels[:rows], where, window.after(), first=self._first
         )
 
-    def _fill(
-        self,
-        end: int,
-        labels: Vector,
-        starts: Integers,
-        features: Integers,
-        values: Vector,
-        places: Integers,
-        outcome: Integers,
-    ) -> int:
+    def _fill(self, end: int, arrays: PairArrays) -> int:
         """Read up to `end`, or up to a row that is wrong, which is refused if it comes first; return how many rows."""
+        labels, starts, features, values, places, outcome = arrays
         window, rows, text = self._window, 0, b""
         while True:
-            rows = read_pairs(window.bytes, end, self._first, rows, labels, starts, features, values, places, outcome)
+            rows = read_pairs(window.bytes, end, self._first, rows, arrays)
             begin = int(outcome[0])
             if begin >= end:
                 return rows
@@ -150,23 +144,13 @@ def past_line(text: Bytes, i: Word) -> Word:
     return i + ONE
 
 
-@compiled("i8(u1[::1],u8,i8,i8,f8[::1],i8[::1],i8[::1],f8[::1],i8[::1],i8[::1])")
-def read_pairs(
-    text: Bytes,
-    end: Word,
-    first: int,
-    row: int,
-    labels: Vector,
-    starts: Integers,
-    features: Integers,
-    values: Vector,
-    places: Integers,
-    outcome: Integers,
-) -> int:
+@compiled("i8(u1[::1],u8,i8,i8,Tuple((f8[::1],i8[::1],i8[::1],f8[::1],i8[::1],i8[::1])))")
+def read_pairs(text: Bytes, end: Word, first: int, row: int, arrays: PairArrays) -> int:
     """Read the lines of `text[outcome[0]:end]`, behind `row` rows; returns how many there are then. O(bytes).
 
     `end` is behind a newline. Reading stops at a line that is not plain: `outcome[0]` is where the next line begins.
     """
+    labels, starts, features, values, places, outcome = arrays
     begin: Word = np.uint64(outcome[0])
     while begin < end:
         outcome[0] = begin
