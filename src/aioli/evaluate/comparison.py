@@ -26,7 +26,7 @@ class Peer(Protocol):
     """A learner of another library."""
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
-        """Each row's probability of label 1, said before the row is learned; a row is learned when it is yielded."""
+        """Yield each row's probability of label 1, said before the row is learned, which is done when it is yielded."""
 
     def close(self) -> None:
         """Free what it holds."""
@@ -40,7 +40,7 @@ class Clock:
     rows: int = 0
 
     def add(self, begun: float, first: int, rows: int) -> None:
-        """So many rows, from the `first` of the stream on, were played from `begun` until now."""
+        """Count the time since `begun` for so many rows, from the `first` of the stream on."""
         if first >= UNTIMED:
             self.seconds += time.perf_counter() - begun
             self.rows += rows

@@ -30,7 +30,7 @@ def best_in_ball(
     weights: object = None,
     tolerance: float = 1e-8,
 ) -> Hindsight:
-    r"""$\min_{\|\theta\| \le B} \sum_t \omega_t\,\ell(\theta^\top x_t, y_t)$, to `tolerance` nats. O(nd²) a step.
+    r"""Return $\min_{\|\theta\| \le B} \sum_t \omega_t\,\ell(\theta^\top x_t, y_t)$ to `tolerance` nats. O(nd²) a step.
 
     Newton's method on the ball: each step minimises the quadratic model over the ball exactly, then halves its length
     until the loss falls. The gap is Frank and Wolfe's, $\max_{\|\theta'\| \le B} \nabla^\top(\theta - \theta') =
@@ -72,7 +72,7 @@ def best_in_ball(
 
 
 def _newton_point(hessian: Matrix, b: Vector, radius: float) -> Vector:
-    r"""$\arg\min_{\|\theta\| \le B} \tfrac12\theta^\top H\theta - b^\top\theta$. O(d³)."""
+    r"""Return $\arg\min_{\|\theta\| \le B} \tfrac12\theta^\top H\theta - b^\top\theta$. O(d³)."""
     g, basis = np.linalg.eigh(hessian)
     g = np.maximum(g, 1e-14 * max(g[-1], 1e-300))  # flat directions: stay where rounding cannot send θ far
     b = basis.T @ b

@@ -1,4 +1,4 @@
-"""The one loop: every row is predicted before its label is learned, and observers are told of what was announced.
+"""The one loop: every row is predicted before its label is learned, and observers see what was announced.
 
 Who plays (`Player`) and who watches (`Observer`) are given: the library's checkpoints, the command's run, its
 checkpoints on disk and its comparison with other libraries are all this loop.
@@ -43,7 +43,7 @@ class Player(Protocol):
 
 
 class Observer:
-    """Whoever is told of a run as it goes. An observer overrides what concerns it."""
+    """Whoever watches a run as it goes. An observer overrides what concerns it."""
 
     def due(self, rows: int) -> int | None:  # noqa: ARG002
         """Return at how many rows, more than these, the next piece must end at the latest; None for no such number."""

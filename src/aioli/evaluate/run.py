@@ -40,7 +40,7 @@ class Run(Loop):
     stream, learner
         What is played, and who plays.
     observers
-        Who else is told of the rows.
+        Who else watches the rows.
     watched
         Whether the extremes of the columns will be looked at.
     player, longest

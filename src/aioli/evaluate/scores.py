@@ -229,5 +229,5 @@ class Calibration(_OfBins):
         return functions.calibration_error(self.table())
 
     def table(self) -> list[Reliability]:
-        """The groups, from small probabilities to large: the points of a reliability diagram."""
+        """Return the groups, from small probabilities to large: the points of a reliability diagram."""
         return functions.reliability_table(self._bins, self.groups)

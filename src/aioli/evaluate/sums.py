@@ -163,9 +163,9 @@ class Scores(Sums):
         return functions.calibration_error(self.reliability())
 
     def reliability(self) -> list[Reliability]:
-        """The points of a reliability diagram."""
+        """Return the points of a reliability diagram."""
         return functions.reliability_table(self._bins, functions.GROUPS)
 
     def thresholds(self) -> list[tuple[float, float, float, float]]:
-        """Threshold, true and false positive rate, and precision: from the strictest to the most lenient."""
+        """Return threshold, true and false positive rate, and precision: from the strictest to the most lenient."""
         return functions.threshold_curve(self._bins)

@@ -17,7 +17,7 @@ class Key(NamedTuple):
 
 
 def card(name: str, heading: str, reading: str, *content: Markup | None, keys: Sequence[Key] = ()) -> Markup:
-    """The card as a figure that can be linked to by its name."""
+    """Return the card as a figure that can be linked to by its name."""
     legend = tag("ul", *(_entry(key) for key in keys), class_="legend") if keys else None
     return tag(
         "figure",
@@ -28,7 +28,7 @@ def card(name: str, heading: str, reading: str, *content: Markup | None, keys: S
 
 
 def both_widths(wide: Markup, narrow: Markup) -> Markup:
-    """Two drawings of the same, of which the page shows the one that suits its width: words keep their size."""
+    """Return two drawings of the same, of which the page shows the one that suits its width: words keep their size."""
     return join(tag("div", wide, class_="wide"), tag("div", narrow, class_="narrow"))
 
 

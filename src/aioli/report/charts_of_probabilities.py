@@ -17,7 +17,7 @@ CURVE = 290.0  # the height at which a curve of shares is nearly square
 
 
 def reliability(record: Record) -> Markup | None:
-    """What came against what was said, in groups of like probability."""
+    """Draw what came against what was said, in groups of like probability."""
     groups = [
         group
         for group in record.reliability
@@ -64,7 +64,7 @@ def reliability(record: Record) -> Markup | None:
 
 
 def roc(record: Record) -> Markup | None:
-    """True positive rate against false positive rate, over all thresholds."""
+    """Draw the true positive rate against the false positive rate, over all thresholds."""
     curve = sorted(
         (across, up, _of(threshold))
         for threshold in record.thresholds
@@ -98,7 +98,7 @@ def roc(record: Record) -> Markup | None:
 
 
 def precision_recall(record: Record) -> Markup | None:
-    """Precision against recall, over all thresholds."""
+    """Draw precision against recall, over all thresholds."""
     curve = sorted(
         (across, -up, _of(threshold))
         for threshold in record.thresholds
@@ -133,7 +133,7 @@ def precision_recall(record: Record) -> Markup | None:
 
 
 def histogram(record: Record) -> Markup | None:
-    """How the probabilities spread, for either class."""
+    """Draw how the probabilities spread, for either class."""
     counts = record.histogram
     if counts is None or not sum(counts.positive) + sum(counts.negative):
         return None
@@ -175,7 +175,7 @@ def histogram(record: Record) -> Markup | None:
 
 
 def wilson(share: float, rows: int) -> tuple[float, float]:
-    r"""Wilson's interval of a frequency, $\frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}$.
+    r"""Return Wilson's interval of a frequency, $\frac{p + z^2/2n \pm z\sqrt{p(1-p)/n + z^2/4n^2}}{1 + z^2/n}$.
 
     >>> low, high = wilson(0.5, 100)
     >>> print(f"{low:.3f} {high:.3f}")
@@ -202,7 +202,7 @@ def _of(threshold: Threshold) -> str:
 
 
 def _spaced(tips: Iterable[tuple[float, float, str]]) -> Sequence[tuple[float, float, str]]:
-    """Those far enough from the one before to be pointed at."""
+    """Return those far enough from the one before to be pointed at."""
     kept: list[tuple[float, float, str]] = []
     for tip in tips:
         if not kept or math.hypot(tip[0] - kept[-1][0], tip[1] - kept[-1][1]) >= TIPS_APART:

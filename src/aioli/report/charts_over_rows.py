@@ -22,7 +22,7 @@ Line = tuple[str, str, Callable[[Point], Number]]  # class, name, value
 
 
 def running_loss(record: Record) -> Markup | None:
-    """Mean log loss so far, beside the base rate's and the peers'."""
+    """Draw the mean log loss so far, beside the base rate's and the peers'."""
     names = list(dict.fromkeys(name for point in record.history for name in point.peers))[:PEERS]
     lines: list[Line] = [("s0", learner_name(record), lambda point: point.log_loss)]
     lines += [(f"s{i}", name, _peer(name)) for i, name in enumerate(names, 1)]
@@ -55,7 +55,7 @@ def running_loss(record: Record) -> Markup | None:
 
 
 def recent_loss(record: Record) -> Markup | None:
-    """Mean log loss between one point and the next, on an axis where every row has the same width."""
+    """Draw the mean log loss between one point and the next, on an axis where every row has the same width."""
     if len(record.history) < 2:
         return None
     rows = (0.0, float(record.history[-1].rows))
@@ -94,7 +94,7 @@ def recent_loss(record: Record) -> Markup | None:
 
 
 def certificate(record: Record) -> Markup | None:
-    """What was proven of the regret, and what it was."""
+    """Draw what was proven of the regret, and what it was."""
     lines: list[Line] = [("s0", "regret, in hindsight", lambda point: point.regret)]
     lines.append(("s1 dashed", "certificate, proven", lambda point: point.certificate))
     lines = _present(lines, record.history)
@@ -124,7 +124,7 @@ def certificate(record: Record) -> Markup | None:
 
 
 def mixture(record: Record) -> Markup | None:
-    """How much of the mixture each expert held."""
+    """Draw how much of the mixture each expert held."""
     history = [point for point in record.history if point.weights]
     if len(history) < 2:
         return None
@@ -181,7 +181,7 @@ def mixture(record: Record) -> Markup | None:
 
 
 def learner_name(record: Record) -> str:
-    """What the learner is called: its repr without what it was given."""
+    """Return the learner's name: its repr without the parameters."""
     return short(record.learner.partition("(")[0].strip() or "learner", 40)
 
 
@@ -219,7 +219,7 @@ def _losses(lines: Sequence[Line], point: Point) -> str:
 
 
 def _merged(history: Sequence[Point], x: Scale, from_the_start: bool = False) -> list[Point]:
-    """Points at least `FINEST` apart, and the last; a recent loss becomes that of all rows since the one before.
+    """Return points at least `FINEST` apart, and the last; a recent loss becomes that of all rows since the one before.
 
     `from_the_start` asks that of the first point too, which is then apart from the beginning of the axis.
     """
@@ -236,7 +236,7 @@ def _merged(history: Sequence[Point], x: Scale, from_the_start: bool = False) ->
 
 
 def _with_recent_base_rate(history: Sequence[Point]) -> list[Point]:
-    """The base rate's mean over the rows since the point before, from its means over all rows."""
+    """Return the base rate's mean over the rows since the point before, from its means over all rows."""
     recent: list[Point] = []
     rows, nats = 0, 0.0
     for point in history:

@@ -14,7 +14,7 @@ UNPRINTABLE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069
 
 
 def text(raw: str) -> Markup:
-    """Anybody's text as markup: what it says is shown, and nothing of it runs.
+    """Return anybody's text as markup: what it says is shown, and nothing of it runs.
 
     >>> text("<script>")
     '&lt;script&gt;'
@@ -23,7 +23,7 @@ def text(raw: str) -> Markup:
 
 
 def short(name: str, length: int = 60) -> str:
-    """A name of at most so many characters; of a longer one both ends are kept, since either may tell it apart."""
+    """Return a name of at most so many characters; of a longer one both ends are kept, either may tell it apart."""
     if len(name) <= length:
         return name
     tail = length // 3
@@ -31,7 +31,7 @@ def short(name: str, length: int = 60) -> str:
 
 
 def number(value: float) -> str:
-    """A length in a drawing: tenths are finer than any eye.
+    """Return a length in a drawing: tenths are finer than any eye.
 
     >>> number(12.04), number(-0.01)
     ('12', '0')
@@ -40,7 +40,7 @@ def number(value: float) -> str:
 
 
 def tag(name: str, *children: Markup, **attributes: str | float | None) -> Markup:
-    """An element. Attributes are escaped; `class_` is class, `stroke_width` is stroke-width; None is left out.
+    """Return an element; attributes are escaped, `class_` is class, `stroke_width` stroke-width, None is left out.
 
     >>> tag("p", text("a < b"), class_="reading", id=None)
     '<p class="reading">a &lt; b</p>'
@@ -54,5 +54,5 @@ def tag(name: str, *children: Markup, **attributes: str | float | None) -> Marku
 
 
 def join(*parts: Markup | None) -> Markup:
-    """The parts that there are, one after the other."""
+    """Return the parts that there are, one after the other."""
     return Markup("\n".join(part for part in parts if part))

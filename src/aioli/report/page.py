@@ -30,7 +30,7 @@ SECTIONS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
 
 
 def page(record: Record) -> str:
-    """The whole document. A chart without data has no place in it, nor has a section without charts.
+    """Return the whole document. A chart without data has no place in it, nor has a section without charts.
 
     >>> from aioli.report.record import Record, Summary
     >>> html = page(Record("clicks.csv", "AIOLI(radius=4)", Summary(rows=1)))
@@ -72,7 +72,7 @@ def _lead(record: Record) -> Markup:
 
 
 def _tiles(record: Record) -> Markup:
-    """The essential numbers; what was not measured has no tile."""
+    """Return the essential numbers; what was not measured has no tile."""
     summary = record.summary
     loss, base, ece = finite(summary.log_loss), finite(summary.base_rate), finite(summary.ece)
     auc, proven = finite(summary.auc), finite(summary.certificate)
@@ -109,7 +109,7 @@ def _beside(loss: float, base: float | None) -> str:
 
 
 def _scores(record: Record) -> Markup:
-    """The other scores, in one line."""
+    """Return the other scores, in one line."""
     summary = record.summary
     regret, spent = finite(summary.regret), finite(record.seconds)
     scores = (

@@ -32,14 +32,14 @@ class Scale:
 
     @classmethod
     def over(cls, least: float, greatest: float, start: float, end: float, logarithmic: bool = False) -> Self:
-        """A scale of some width, even where there is but one number; logarithmic where asked and there is a decade."""
+        """Return a scale of some width, also for a single number; logarithmic where asked and there is a decade."""
         size = max(abs(least), abs(greatest))
         if not greatest - least > max(TINY, 1e-9 * size):
             least, greatest = (least - 0.5 * size, greatest + 0.5 * size) if size > TINY else (0.0, 1.0)
         return cls(least, greatest, start, end, logarithmic and least > 0.0 and greatest >= 10.0 * least)
 
     def __call__(self, value: float) -> float:
-        """The length that stands for a number."""
+        """Return the length that stands for a number."""
         if self.logarithmic:
             least = math.log(self.least)  # differences of logarithms: the quotient itself may overflow
             part = (math.log(max(value, self.least)) - least) / (math.log(self.greatest) - least)
@@ -48,7 +48,7 @@ class Scale:
         return self.start + part * (self.end - self.start)
 
     def ticks(self, room: float) -> list[float]:
-        """Round numbers, with at least `room` between two of them."""
+        """Return round numbers, with at least `room` between two of them."""
         most = max(1, int(abs(self.end - self.start) / room))
         if self.logarithmic:
             first, last = math.ceil(math.log10(self.least) - 1e-9), math.floor(math.log10(self.greatest) + 1e-9)
@@ -92,34 +92,34 @@ class Frame:
         self.y = Scale.over(*y, height - BOTTOM, TOP)
 
     def line(self, places: Iterable[Place], css: str) -> Markup:
-        """A line through the places; it is broken where a number is missing, and a place alone is a dot."""
+        """Draw a line through the places; it is broken where a number is missing, and a place alone is a dot."""
         parts = [part for part in self._parts(places) if len(part) > 1]
         dots = [self._dot(*part[0], 2.5, css) for part in self._parts(places) if len(part) == 1]
         drawn = "".join("M" + "L".join(f"{number(x)} {number(y)}" for x, y in part) for part in parts)
         return join(tag("path", d=drawn, class_=f"line {css}") if drawn else None, *dots)
 
     def area(self, upper: Sequence[tuple[float, float]], lower: Sequence[tuple[float, float]], css: str) -> Markup:
-        """What lies between two lines."""
+        """Draw what lies between two lines."""
         around = [(self.x(x), self.y(y)) for x, y in (*upper, *reversed(lower))]
         drawn = "M" + "L".join(f"{number(x)} {number(y)}" for x, y in around) + "Z"
         return tag("path", d=drawn, class_=f"area {css}")
 
     def bar(self, x: tuple[float, float], y: tuple[float, float], css: str) -> Markup:
-        """A rectangle between two numbers of each axis."""
+        """Draw a rectangle between two numbers of each axis."""
         left, right = sorted((self.x(x[0]), self.x(x[1])))
         top, bottom = sorted((self.y(y[0]), self.y(y[1])))
         return tag("rect", x=left, y=top, width=right - left, height=bottom - top, class_=f"bar {css}")
 
     def dot(self, x: float, y: float, radius: float, css: str) -> Markup:
-        """A disc, its radius a length."""
+        """Draw a disc, its radius a length."""
         return self._dot(self.x(x), self.y(y), radius, css)
 
     def words(self, x: float, y: float, said: str, anchor: str = "start", css: str = "") -> Markup:
-        """Text at a place of the drawing."""
+        """Write text at a place of the drawing."""
         return tag("text", text(said), x=self.x(x), y=self.y(y), text_anchor=anchor, class_=css or None)
 
     def band_tips(self, said: Sequence[tuple[float, str]]) -> Markup:
-        """What to say where the pointer is nearest to each of some numbers of the x axis, which must rise."""
+        """Return what is said where the pointer is nearest to each of some numbers of the x axis, which must rise."""
         middles = [self.x(value) for value, _ in said]
         edges = [self.x.start, *((a + b) / 2.0 for a, b in pairwise(middles)), self.x.end]
         return join(
@@ -130,7 +130,7 @@ class Frame:
         )
 
     def dot_tips(self, said: Iterable[tuple[float, float, str]]) -> Markup:
-        """What to say where the pointer is at each of some places."""
+        """Return what is said where the pointer is at each of some places."""
         return join(*(self._tip("circle", words, cx=self.x(x), cy=self.y(y), r=9.0) for x, y, words in said))
 
     def picture(
@@ -144,7 +144,7 @@ class Frame:
         y_words: Callable[[float], str] = compact,
         css: str = "",
     ) -> Markup:
-        """The marks, in their order, on the grid and inside the axes."""
+        """Draw the marks, in their order, on the grid and inside the axes."""
         left, right, top, bottom = LEFT, self.width - RIGHT, TOP, self.height - BOTTOM
         clip = tag(
             "rect",

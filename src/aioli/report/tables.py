@@ -14,7 +14,7 @@ WIDEST = 2.5  # a whisker that reaches further than so many of the largest bars 
 
 
 def weights(record: Record) -> Markup | None:
-    """A bar for each weight, with a whisker of two standard deviations."""
+    """Draw a bar for each weight, with a whisker of two standard deviations."""
     known = [
         (w, finite(w.weight) or 0.0, finite(w.uncertainty)) for w in record.weights if finite(w.weight) is not None
     ]
@@ -56,7 +56,7 @@ def weights(record: Record) -> Markup | None:
 
 
 def columns(record: Record) -> Markup | None:
-    """What the data were."""
+    """Return a table of the columns of the data."""
     if not record.columns:
         return None
     heads = {
@@ -101,7 +101,7 @@ def columns(record: Record) -> Markup | None:
 
 
 def numbers(record: Record) -> Markup | None:
-    """The points of the history in figures, for those who do not see lines or want to quote them."""
+    """Return the points of the history in figures, for those who do not see lines or want to quote them."""
     if not record.history:
         return None
     every = -(-len(record.history) // POINTS)
@@ -131,13 +131,13 @@ def numbers(record: Record) -> Markup | None:
 
 
 def _head(names: list[str], words: tuple[str, ...]) -> Markup:
-    """The first line of a table; what heads numbers stands above their last digits."""
+    """Return the first line of a table; what heads numbers stands above their last digits."""
     cells = [tag("th", text(name), scope="col", class_=None if name in words else "number") for name in names]
     return tag("thead", tag("tr", *cells))
 
 
 def _bar(value: float, spread: float) -> Markup:
-    """A bar from the middle, between -1 and 1; drawn in a box of 200 that the page stretches."""
+    """Draw a bar from the middle, between -1 and 1; drawn in a box of 200 that the page stretches."""
     parts = [
         tag("line", x1=0.0, x2=0.0, y1=0.0, y2=16.0, class_="zero"),
         tag("rect", x=min(0.0, 100.0 * value), y=3.0, width=abs(100.0 * value), height=10.0, class_=_side(value)),

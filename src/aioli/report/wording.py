@@ -11,17 +11,17 @@ ABSENT = "–"
 
 
 def finite(value: Number) -> float | None:
-    """The number, or None where there is none that could be drawn."""
+    """Return the number, or None where there is none that could be drawn."""
     return None if value is None or not abs(value) <= LARGEST else float(value)
 
 
 def whole(value: float) -> str:
-    """A count: 1,234,567."""
+    """Return a count: 1,234,567."""
     return f"{int(value):,}"
 
 
 def figure(value: Number, digits: int = 3) -> str:
-    """So many significant digits, whole numbers in full.
+    """Return so many significant digits, whole numbers in full.
 
     >>> figure(0.28994), figure(11712.6), figure(-2.5), figure(1.5e-7), figure(3e12), figure(None)
     ('0.290', '11,713', '−2.50', '1.5 × 10⁻⁷', '3 × 10¹²', '–')
@@ -40,7 +40,7 @@ def figure(value: Number, digits: int = 3) -> str:
 
 
 def with_error(value: float, error: float) -> str:
-    """A number with as many digits as its error leaves it.
+    """Return a number with as many digits as its error leaves it.
 
     >>> with_error(-0.000825, 0.0397), with_error(1234.5, 67.8)
     ('−0.001 ± 0.040', '1,234 ± 68')
@@ -52,7 +52,7 @@ def with_error(value: float, error: float) -> str:
 
 
 def percent(share: Number) -> str:
-    """A share of one, in percent.
+    """Return a share of one, in percent.
 
     >>> percent(0.0123), percent(0.579), percent(1.0), percent(2e-6)
     ('1.2%', '57.9%', '100%', '< 0.1%')
@@ -66,7 +66,7 @@ def percent(share: Number) -> str:
 
 
 def compact(value: float) -> str:
-    """A number beside an axis: short, and never less exact than its tick.
+    """Return a number beside an axis: short, and never less exact than its tick.
 
     >>> compact(0.0), compact(0.25), compact(20_000), compact(1e9), compact(-1500)
     ('0', '0.25', '20 k', '1 G', '−1.5 k')
@@ -78,7 +78,7 @@ def compact(value: float) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A length of time.
+    """Return a length of time.
 
     >>> duration(0.0123), duration(75), duration(7300)
     ('12.3 ms', '1 min 15 s', '2 h 1 min')
@@ -93,5 +93,5 @@ def duration(seconds: float) -> str:
 
 
 def signed(number: str) -> str:
-    """With a true minus sign."""
+    """Return the number with a true minus sign."""
     return number.replace("-", "−")
