@@ -13,11 +13,11 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.streams.rows import Measured, as_label, as_labels
+from aioli.streams.rows import CheckedRows, as_label, as_labels
 
 __all__ = ["ColumnLearner", "RowsLearner"]
 
-Checked = TypeVar("Checked", bound=Measured)
+Checked = TypeVar("Checked", bound=CheckedRows)
 
 
 class ColumnLearner(ABC):

@@ -63,46 +63,36 @@ class Learner(Protocol):
     @property
     def capabilities(self) -> frozenset[Capability]:
         """What it can do besides."""
-        ...
 
     @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
-        ...
 
     @property
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
-        ...
 
     @property
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
-        ...
 
     def predict(self, x: object) -> float:
         """Return the probability that the row's label is 1; changes nothing."""
-        ...
 
     def predict_many(self, X: object) -> Vector:
         """Return each row's probability, as if it came next; changes nothing."""
-        ...
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`; changes nothing."""
-        ...
 
     def predict_logit_many(self, X: object) -> Vector:
         """Return the log-odds of `predict_many`; changes nothing."""
-        ...
 
     def learn(self, x: object, y: object) -> float:
         """Learn from the row and its label; returns the probability announced before the label."""
-        ...
 
     def learn_many(self, X: object, y: object) -> Vector:
         """Learn from the rows in order; returns each row's probability before its label."""
-        ...
 
 
 class Certifies(Learner, Protocol):
@@ -110,7 +100,6 @@ class Certifies(Learner, Protocol):
 
     def certificate(self, tight: bool = False) -> Certificate:
         """Return nats of regret that are proven not to have been exceeded."""
-        ...
 
 
 class Grows(Learner, Protocol):
@@ -118,7 +107,6 @@ class Grows(Learner, Protocol):
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
-        ...
 
 
 @runtime_checkable
@@ -128,7 +116,6 @@ class HasCoefficients(Protocol):
     @property
     def coefficients_(self) -> Vector:
         """The centre of what the learner knows; empty before the first row."""
-        ...
 
     intercept: bool
 
@@ -138,7 +125,6 @@ class Merges(Learner, Protocol):
 
     def merge(self, other: Self) -> Self:
         """Take in what another learner of the same parameters learned from other rows."""
-        ...
 
 
 class Mixes(Learner, Protocol):
@@ -147,7 +133,6 @@ class Mixes(Learner, Protocol):
     @property
     def weights_(self) -> Mapping[str, float]:
         """How much of the mixture each expert holds now."""
-        ...
 
 
 class NamesColumns(Learner, Protocol):
@@ -161,11 +146,9 @@ class Weighs(Learner, Protocol):
 
     def learn(self, x: object, y: object, weight: float = 1.0) -> float:
         """Learn from the row and its label, its loss multiplied by a weight."""
-        ...
 
     def learn_many(self, X: object, y: object, weights: object = None) -> Vector:
         """Learn from the rows in order, each row's loss multiplied by its weight."""
-        ...
 
 
 class LearnsLate(Weighs, Protocol):
@@ -173,11 +156,9 @@ class LearnsLate(Weighs, Protocol):
 
     def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
         """Learn from the row, for which `logit` was announced; the loss is counted there."""
-        ...
 
     def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
         """Learn from the rows in order, for which `logits` were announced."""
-        ...
 
 
 class Saves(Learner, Protocol):
@@ -185,12 +166,10 @@ class Saves(Learner, Protocol):
 
     def snapshot(self) -> Snapshot:
         """Return all that it remembers."""
-        ...
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner, which goes on bit for bit the same."""
-        ...
 
 
 class Question(Generic[Able]):

@@ -80,7 +80,6 @@ class ThreadPools(Protocol):
 
     def limit(self, *, limits: int, user_api: str) -> AbstractContextManager[object]:
         """Keep the libraries of a kind to so many threads."""
-        ...
 
 
 @cache

@@ -176,9 +176,7 @@ class Remembers(Protocol):
 
     def snapshot(self) -> Snapshot:
         """Return all that it remembers; what happens to it later does not change the snapshot."""
-        ...
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal one, which goes on bit for bit the same; what is no such snapshot is `SnapshotRefused`."""
-        ...

@@ -40,79 +40,62 @@ class Stream(Protocol):
     @property
     def name(self) -> str:
         """The file, folder or law that the rows come from."""
-        ...
 
     @property
     def label(self) -> str | None:
         """The name of the label's column; None where the rows have no label."""
-        ...
 
     @property
     def labels(self) -> Labels:
         """What the two classes are called, and how many rows of each have been encoded."""
-        ...
 
     @property
     def features(self) -> list[str]:
         """The names of the features so far, in their order."""
-        ...
 
     @property
     def kinds(self) -> Mapping[str, str]:
         """What each column is, the label among them; empty for sparse files, which have no columns."""
-        ...
 
     @property
     def missing(self) -> Mapping[str, int]:
         """How many values were missing, by column."""
-        ...
 
     @property
     def categories(self) -> Mapping[str, int]:
         """How many categories have a feature of their own, by column."""
-        ...
 
     @property
     def shared(self) -> int:
         """How many values had to share a hashed feature with others."""
-        ...
 
     @property
     def sparse(self) -> bool:
         """Whether batches hold CSR arrays."""
-        ...
 
     @property
     def fraction(self) -> float | None:
         """How much of the stream has been read, from 0 to 1; None where its length is not known."""
-        ...
 
     @property
     def hostile(self) -> bool:
         """Whether labels depend on what the learner says, so that no table may be encoded ahead of the learner."""
-        ...
 
     @property
     def rereadable(self) -> bool:
         """Whether `read_again` can give the rows a second time; a pipe cannot."""
-        ...
 
     def tables(self) -> Tables:
         """Yield the tables that are left; this may be done ahead, in another thread."""
-        ...
 
     def encode(self, table: Table | SparseTable) -> Batch:
         """Return the rows of the next table. Tables are encoded in their order; one that is refused changes nothing."""
-        ...
 
     def read_again(self) -> Iterator[Batch]:
         """Yield all rows from the first, with the labels that they had."""
-        ...
 
     def snapshot(self) -> Snapshot:
         """Return all that is needed to go on behind the last table that was encoded."""
-        ...
 
     def close(self) -> None:
         """Close the files behind the stream; a second time does nothing."""
-        ...

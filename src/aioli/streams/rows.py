@@ -5,8 +5,9 @@ Nothing behind this file checks a row again. A refusal names the row, the column
 """
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, Protocol
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,7 +16,7 @@ from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, RowRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.streams.matrices import FILL, as_matrix, unmasked
 
-__all__ = ["Rows", "as_label", "as_labels", "as_logits", "as_weights", "row_refused"]
+__all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weights"]
 
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
 
@@ -23,8 +24,8 @@ LABELS: dict[object, float] = {0: 0.0, 1: 1.0, -1: 0.0}  # True, 1.0 and np.int6
 GIVE_LABELS = "give 0 or 1, False or True, -1 or +1"
 
 
-class Rows:
-    """Checks a matrix of rows of any kind and hands it out in chunks as a state reads them: float64, intercept first.
+class CheckedRows(ABC):
+    """A matrix of rows of any kind that has passed the border: each row is finite and not too long.
 
     Parameters
     ----------
@@ -48,22 +49,51 @@ class Rows:
         names: Sequence[str] | None = None,
         single: bool = False,
     ) -> None:
-        self.values = as_matrix(X, width=width, names=names, single=single)
         self.single = single
         self.intercept = intercept
         self.names = names
-        count, columns = self.values.shape
-        self.width = columns
-        self._chunk = max(1, CHUNK_BYTES // (8 * (columns + 1)))
-        self._ready: Matrix | None = None
-        for start, chunk, bad in self._loaded(widest):
-            if bad >= 0:
-                self._refuse(start + bad, chunk[bad, int(intercept) :], widest)
-            if count <= self._chunk:
-                self._ready = chunk
+        self.values = as_matrix(X, width=width, names=names, single=single)
+        self.width = int(self.values.shape[1])
+        self._check(widest)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
+
+    @abstractmethod
+    def lengths(self) -> Iterator[tuple[int, Vector]]:
+        """Yield the norms of the rows, chunk by chunk, each with the number of its first row."""
+
+    @abstractmethod
+    def _check(self, widest: float) -> None:
+        """Refuse the first row that is not finite or longer than `widest`."""
+
+    def _refuse(self, t: int, row: Vector, columns: Sequence[int] | NDArray[np.integer], widest: float) -> NoReturn:
+        """Refuse row t for its first entry that is not finite, or its largest; `columns` numbers the entries."""
+        finite = np.isfinite(row)
+        worst = int(np.argmax(np.abs(row) if finite.all() else ~finite))
+        value, column = float(row[worst]), int(columns[worst])
+        problem, remedy = f"is {value}", FILL
+        if finite.all():
+            problem = (
+                f"is {value:g}, which makes a row longer than {widest:g}, beyond which float64 cannot keep the state "
+                "exact"
+            )
+            remedy = "scale the columns first"
+        name = column if self.names is None else self.names[column]
+        raise RowRefused(problem, row=None if self.single else t, column=name, value=value, remedy=remedy)
+
+
+class Rows(CheckedRows):
+    """Checks rows and hands them out in chunks as a state reads them: float64, intercept first."""
+
+    def _check(self, widest: float) -> None:
+        self._chunk = max(1, CHUNK_BYTES // (8 * (self.width + 1)))
+        self._ready: Matrix | None = None
+        for start, chunk, bad in self._loaded(widest):
+            if bad >= 0:
+                self._refuse(start + bad, chunk[bad, int(self.intercept) :], range(self.width), widest)
+            if len(self) <= self._chunk:
+                self._ready = chunk
 
     def __iter__(self) -> Iterator[tuple[int, Matrix]]:
         """Yield the chunks, each with the number of its first row."""
@@ -86,33 +116,6 @@ class Rows:
         """Yield the norms of the rows, chunk by chunk, each with the number of its first row."""
         for start, chunk in self:
             yield start, np.linalg.norm(chunk, axis=1)
-
-    def _refuse(self, t: int, row: Vector, widest: float) -> NoReturn:
-        finite = np.isfinite(row)
-        column = int(np.argmax(np.abs(row) if finite.all() else ~finite))
-        raise row_refused(None if self.single else t, column, float(row[column]), self.names, widest)
-
-
-class Measured(Protocol):
-    """Rows, dense or sparse, whose norms are known."""
-
-    def __len__(self) -> int: ...
-
-    def lengths(self) -> Iterator[tuple[int, Vector]]:
-        """Yield the norms of the rows, chunk by chunk, each with the number of its first row."""
-        ...
-
-
-def row_refused(row: int | None, column: int, value: float, names: Sequence[str] | None, widest: float) -> RowRefused:
-    """Return the error for a row with a value that is not finite, or one that makes the row longer than `widest`."""
-    problem, remedy = f"is {value}", FILL
-    if math.isfinite(value):
-        problem = (
-            f"is {value:g}, which makes a row longer than {widest:g}, beyond which float64 cannot keep the state exact"
-        )
-        remedy = "scale the columns first"
-    name = column if names is None else names[column]
-    return RowRefused(problem, row=row, column=name, value=value, remedy=remedy)
 
 
 @compiled("i8(f8[:,::1],f8[:,::1],f8)", reassociate=True)
@@ -170,7 +173,7 @@ def zeros_and_ones(values: Vector, labels: Vector) -> bool:
     return plain
 
 
-def as_weights(weights: object, rows: Measured, widest: float, heaviest: float = math.inf) -> Vector:
+def as_weights(weights: object, rows: CheckedRows, widest: float, heaviest: float = math.inf) -> Vector:
     """Return one weight a row, at least 0 and at most `heaviest`; None means 1."""
     if weights is None:
         return np.ones(len(rows))

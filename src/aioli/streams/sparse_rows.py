@@ -1,8 +1,8 @@
 """The border for wide rows of which most entries are 0: checked as dense rows are, and never made dense."""
 
 import math
-from collections.abc import Iterator, Sequence
-from typing import NamedTuple, NoReturn
+from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,8 @@ from scipy import sparse
 from aioli.errors import ParameterRefused
 from aioli.numerics.compiling import Vector, compiled
 from aioli.streams.files.table import Csr
-from aioli.streams.matrices import Values, as_matrix
-from aioli.streams.rows import row_refused
+from aioli.streams.matrices import Values
+from aioli.streams.rows import CheckedRows
 
 __all__ = ["Indices", "SparseChunk", "SparseRows"]
 
@@ -30,7 +30,7 @@ class SparseChunk(NamedTuple):
     norms: Vector
 
 
-class SparseRows:
+class SparseRows(CheckedRows):
     r"""Checks a matrix of rows of any kind and keeps it as canonical CSR: float64, columns in order, no zeros. O(nnz).
 
     `values` is the matrix and `norms` the rows' lengths $\|x\|$. An intercept is counted in the norms, as
@@ -43,29 +43,17 @@ class SparseRows:
     0 [0 2 3] [1 2 2] [3. 4. 1.] [5. 1.]
     """
 
-    def __init__(
-        self,
-        X: object,
-        *,
-        intercept: bool,
-        widest: float,
-        width: int | None = None,
-        names: Sequence[str] | None = None,
-        single: bool = False,
-    ) -> None:
-        self.values = _canonical(as_matrix(X, width=width, names=names, single=single))
-        self.single = single
-        self.intercept = intercept
-        self.names = names
-        self.width = int(self.values.shape[1])
+    values: Csr
+
+    def _check(self, widest: float) -> None:
+        self.values = _canonical(self.values)
         self.norms: Vector = np.empty(len(self))
-        measure(self.values.indptr.astype(np.int64), self.values.data, float(intercept), self.norms)
+        measure(self.values.indptr.astype(np.int64), self.values.data, float(self.intercept), self.norms)
         bad = ~(self.norms <= min(widest, 1e154))  # NaN is bad too; the square of a norm must be finite
         if bad.any():
-            self._refuse(int(np.argmax(bad)), widest)
-
-    def __len__(self) -> int:
-        return int(self.values.shape[0])
+            t = int(np.argmax(bad))
+            entries = slice(int(self.values.indptr[t]), int(self.values.indptr[t + 1]))
+            self._refuse(t, self.values.data[entries], self.values.indices[entries], widest)
 
     def __iter__(self) -> Iterator[tuple[int, SparseChunk]]:
         """Yield the chunks, each with the number of its first row."""
@@ -89,14 +77,6 @@ class SparseRows:
     def lengths(self) -> Iterator[tuple[int, Vector]]:
         """Yield the norms of all rows at once, with the number of the first."""
         yield 0, self.norms
-
-    def _refuse(self, t: int, widest: float) -> NoReturn:
-        entries = slice(int(self.values.indptr[t]), int(self.values.indptr[t + 1]))
-        row, columns = self.values.data[entries], self.values.indices[entries]
-        finite = np.isfinite(row)
-        worst = int(np.argmax(np.abs(row) if finite.all() else ~finite))
-        which = None if self.single else t
-        raise row_refused(which, int(columns[worst]), float(row[worst]), self.names, widest)
 
 
 @compiled("void(i8[::1],f8[::1],f8,f8[::1])", reassociate=True)

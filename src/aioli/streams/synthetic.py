@@ -32,11 +32,9 @@ class Opponent(Protocol):
 
     def predict(self, x: object, /) -> float:
         """Return the probability that the row's label is 1; change nothing."""
-        ...
 
     def learn(self, x: object, y: object, /) -> float:
         """Learn from the row and its label."""
-        ...
 
 
 def against(learner: Opponent, rows: Iterable[Vector], seed: int = 0) -> Iterator[tuple[Vector, int, float]]:

@@ -26,7 +26,6 @@ class Predicts(Protocol):
 
     def predict(self, x: Vector, /) -> float:
         """Return the probability that the row's label is 1."""
-        ...
 
 
 class SyntheticStream:

@@ -23,11 +23,9 @@ class Readable(Protocol):
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, at most `size`; empty at the end."""
-        ...
 
     def close(self) -> None:
         """Close it."""
-        ...
 
 
 class Source:

@@ -48,11 +48,9 @@ class Where(Protocol):
     @property
     def path(self) -> str:
         """The file."""
-        ...
 
     def __call__(self, row: int) -> str:
         """Return the row's place, such as "clicks.csv, line 12"."""
-        ...
 
 
 @dataclass(frozen=True)
@@ -168,27 +166,21 @@ class Reader(Protocol):
     @property
     def sparse(self) -> bool:
         """Whether its tables are sparse."""
-        ...
 
     @property
     def grows(self) -> bool:
         """Whether columns may come that the first rows do not have."""
-        ...
 
     @property
     def columns(self) -> dict[str, str]:
         """What each column seems to be, by name, the label among them; empty if the file is sparse."""
-        ...
 
     def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
         """Yield the rows, each column read as what `kinds` says, and close the file behind the last."""
-        ...
 
     @property
     def fraction(self) -> float | None:
         """How much of the file has been read, where its size is known."""
-        ...
 
     def close(self) -> None:
         """Close the file; a second time does nothing."""
-        ...
