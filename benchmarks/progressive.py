@@ -4,12 +4,13 @@ import importlib
 import math
 import multiprocessing
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import TypeVar
 
 import numpy as np
 
@@ -19,7 +20,10 @@ from benchmarks.real_streams import load_stream
 from benchmarks.results import Result
 from benchmarks.scores import calibration_error, log_loss
 
-__all__ = ["Task", "play_all"]
+__all__ = ["Task", "in_processes", "one_thread", "play_all"]
+
+Given = TypeVar("Given")
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True)
@@ -35,11 +39,16 @@ class Task:
 
 def play_all(tasks: Sequence[Task], processes: int) -> Iterator[Result]:
     """The results as they come; with one process, in this one and in order."""
+    yield from in_processes(play, tasks, processes)
+
+
+def in_processes(work: Callable[[Given], Made], tasks: Sequence[Given], processes: int) -> Iterator[Made]:
+    """What is made of each task, as it comes; with one process, in this one and in order."""
     if processes == 1:
-        yield from map(play, tasks)
+        yield from map(work, tasks)
         return
     with ProcessPoolExecutor(processes, mp_context=multiprocessing.get_context("spawn")) as pool:
-        for done in as_completed([pool.submit(play, task) for task in tasks]):
+        for done in as_completed([pool.submit(work, task) for task in tasks]):
             yield done.result()
 
 
@@ -50,7 +59,7 @@ def play(task: Task) -> Result:
     begin = time.perf_counter()
     p, note = None, ""
     try:
-        with _one_thread():
+        with one_thread():
             p, note = _announced(method, X, y, begin + task.peer_seconds)
     except Exception as error:  # a method that fails is news for the table, not the end of a run of hours
         note = f"failed: {type(error).__name__}: {error}".splitlines()[0]
@@ -75,7 +84,7 @@ def _stream(folder: Path | None, name: str, rows: int) -> tuple[Matrix, Vector]:
     return load_stream(folder, name, rows)
 
 
-def _one_thread() -> AbstractContextManager[object]:
+def one_thread() -> AbstractContextManager[object]:
     """Within it, BLAS has one thread: two processes would fight over the cores, and threads do not help narrow rows."""
     limits: AbstractContextManager[object] = importlib.import_module("threadpoolctl").threadpool_limits(1)
     return limits

@@ -15,7 +15,7 @@ from benchmarks.progressive import Task, play_all
 from benchmarks.promises import check_promises, promise_lines
 from benchmarks.quality_plot import draw_quality
 from benchmarks.quality_report import quality_table, summary
-from benchmarks.real_streams import SkippedStreamError, load_stream, stream_names
+from benchmarks.real_streams import stream_sizes
 from benchmarks.results import Result, append_result, keep_results, read_results
 
 __all__ = ["main"]
@@ -101,16 +101,8 @@ def _methods(options: argparse.Namespace) -> list[Method]:
 
 
 def _sizes(options: argparse.Namespace) -> dict[str, int]:
-    """The streams that can be played, with their rows; the others are named and passed over."""
-    names = [name for name in stream_names(options.streams) if not options.only or name in options.only]
-    if missing := sorted(set(options.only) - set(names)):
-        raise SystemExit(f"there is no stream called {', '.join(missing)}")
-    sizes: dict[str, int] = {}
-    for name in names:
-        try:
-            sizes[name] = len(load_stream(options.streams, name, options.rows)[1])
-        except SkippedStreamError as reason:
-            print(f"{name}: skipped, {reason}", flush=True)
+    """The streams to play, with their rows: evenly chosen ones where it must be fast."""
+    sizes = stream_sizes(options.streams, options.only, options.rows)
     if options.fast and len(sizes) > FAST_STREAMS:
         every = len(sizes) / FAST_STREAMS
         picked = [list(sizes)[int(i * every)] for i in range(FAST_STREAMS)]

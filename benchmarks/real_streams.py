@@ -2,7 +2,7 @@
 
 import gzip
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
 
-__all__ = ["MOST_COLUMNS", "SkippedStreamError", "load_stream", "stream_names"]
+__all__ = ["MOST_COLUMNS", "SkippedStreamError", "load_stream", "stream_names", "stream_sizes"]
 
 MOST_COLUMNS = 700  # beyond it the peers that keep a d×d matrix in Python would take hours
 UNENCODED = (
@@ -42,6 +42,20 @@ def load_stream(folder: Path | None, name: str, rows: int) -> tuple[Matrix, Vect
     if X.shape[1] > MOST_COLUMNS:
         raise SkippedStreamError(f"{X.shape[1]} columns, more than {MOST_COLUMNS}")
     return np.ascontiguousarray(X, dtype=np.float64), (labels == max(classes)).astype(np.float64)
+
+
+def stream_sizes(folder: Path | None, only: Sequence[str], rows: int) -> dict[str, int]:
+    """The streams that can be played, with their rows; the others are named and passed over."""
+    names = [name for name in stream_names(folder) if not only or name in only]
+    if missing := sorted(set(only) - set(names)):
+        raise SystemExit(f"there is no stream called {', '.join(missing)}")
+    sizes: dict[str, int] = {}
+    for name in names:
+        try:
+            sizes[name] = len(load_stream(folder, name, rows)[1])
+        except SkippedStreamError as reason:
+            print(f"{name}: skipped, {reason}", flush=True)
+    return sizes
 
 
 def _files(folder: Path) -> dict[str, Path]:

@@ -10,9 +10,9 @@ CLIP = 1e-15  # a certainty that proves wrong costs 34.5 nats, whoever announced
 BINS = 15
 
 
-def log_loss(p: Vector, y: Vector) -> float:
-    r"""$\frac1n \sum_t -\log p_t(y_t)$ in nats, every p first brought into [CLIP, 1 - CLIP]. O(n)."""
-    q = _clipped(p, y)
+def log_loss(p: Vector, y: Vector, clip: float = CLIP) -> float:
+    r"""$\frac1n \sum_t -\log p_t(y_t)$ in nats, every p first brought into [clip, 1 - clip]. O(n)."""
+    q = _clipped(p, y, clip)
     return float(np.mean(-np.where(y > 0.5, np.log(q), np.log1p(-q))))
 
 
@@ -24,6 +24,6 @@ def calibration_error(p: Vector, y: Vector, bins: int = BINS) -> float:
     return float(sum(abs(np.sum(q[part] - y[part])) for part in parts) / len(y))
 
 
-def _clipped(p: Vector, y: Vector) -> Vector:
+def _clipped(p: Vector, y: Vector, clip: float = CLIP) -> Vector:
     """A NaN is no answer at all, and is charged as the worst there is: certain of the other label."""
-    return np.clip(np.where(np.isnan(p), 1.0 - y, p), CLIP, 1.0 - CLIP)
+    return np.clip(np.where(np.isnan(p), 1.0 - y, p), clip, 1.0 - clip)
