@@ -37,6 +37,7 @@ beside: .venv/.bench
 # STREAMS=folder of CSV or svmlight files; without it, the streams that scikit-learn and River ship
 quality: .venv/.bench
 	$(BIN)/python -m benchmarks.quality $(if $(STREAMS),--streams $(STREAMS))
+	$(BIN)/python -m benchmarks.delays $(if $(STREAMS),--streams $(STREAMS))
 
 paper: .venv/.dev
 	$(BIN)/aioli paper

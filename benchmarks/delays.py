@@ -94,13 +94,13 @@ def _scored(task: Task, stream: Stream) -> list[tuple[str, float, float, str]]:
         contender.close()
     found = [_score(task.method, p, y)]
     if isinstance(contender, Tickets) and task.method == "auto":
-        loss, name = best_expert(contender, y)
-        found.append((BEST_EXPERT, loss, math.nan, name))
+        said, name = best_expert(contender, y)
+        found.append(_score(BEST_EXPERT, said, y, name))
     return found
 
 
-def _score(name: str, p: Vector, y: Vector) -> tuple[str, float, float, str]:
-    return name, log_loss(p, y, CLIP), calibration_error(p, y), ""
+def _score(name: str, p: Vector, y: Vector, note: str = "") -> tuple[str, float, float, str]:
+    return name, log_loss(p, y, CLIP), calibration_error(p, y), note
 
 
 @lru_cache(maxsize=1)

@@ -73,13 +73,17 @@ class Tickets:
         self.experts[rows] = memory[..., :count]
 
 
-def best_expert(contender: Tickets, y: Vector) -> tuple[float, str]:
-    """Return the least log loss among the experts that announced every row, and whose it is."""
-    whole = np.flatnonzero(~np.isnan(contender.experts).any(axis=0))
+def best_expert(contender: Tickets, y: Vector) -> tuple[Vector, str]:
+    """Return what the best of the experts that announced every row said, and its name; by log loss, in hindsight."""
     names = list(contender.learner.weights_) if isinstance(contender.learner, Auto) else []
-    losses = {int(i): log_loss(sigmoid_many(np.ascontiguousarray(contender.experts[:, i])), y, CLIP) for i in whole}
-    best = min(losses, key=lambda i: losses[i])
-    return losses[best], names[best]
+    whole = ~np.isnan(contender.experts).any(axis=0)
+    said = {
+        name: sigmoid_many(p.copy())
+        for name, p, stayed in zip(names, contender.experts.T, whole, strict=True)
+        if stayed
+    }
+    best = min(said, key=lambda name: log_loss(said[name], y, CLIP))
+    return said[best], best
 
 
 def base_rate(y: Vector, delay: Delay) -> Vector:
