@@ -15,6 +15,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from aioli import AIOLI, Auto, KernelAIOLI, Nystrom, RandomFeatures
+from aioli.learners.announcements import Announcements
 from aioli.learners.base import ColumnLearner
 from aioli.learners.kernel.bandwidth import BandwidthMixture
 from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
@@ -86,9 +87,16 @@ def _streams(folder: Path | None, rows: int) -> Iterator[Named]:
 class Linear(AIOLI):
     """AIOLI on columns that are standardised as they come."""
 
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
+    def learn_many(
+        self,
+        X: object,
+        y: object,
+        weights: object = None,
+        logits: object = None,
+        announced: Announcements | None = None,
+    ) -> Vector:
         """Play the rows in order."""
-        return super().learn_many(standardised(np.asarray(X)), y, weights, logits)
+        return super().learn_many(standardised(np.asarray(X)), y, weights, logits, announced)
 
 
 PLAYERS: dict[str, Callable[[], ColumnLearner]] = {

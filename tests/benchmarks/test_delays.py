@@ -174,7 +174,7 @@ def test_a_method_that_fails_is_told_and_does_not_end_the_run(folder: Path, monk
     def broken(stream: Stream) -> Tickets:  # noqa: ARG001
         raise ValueError("no such luck")
 
-    monkeypatch.setitem(delays.CONTENDERS, "vw", type(CONTENDERS["vw"])(broken))
+    monkeypatch.setitem(CONTENDERS, "vw", type(CONTENDERS["vw"])(broken))
     (failed, *_) = run(folder, "--methods", f"vw,{BASE_RATE}", "--delays", "0")[-1:]
     assert not failed.finished
     assert failed.note == "failed: ValueError: no such luck"
