@@ -1,13 +1,13 @@
 """A scikit-learn classifier over any learner, for pipelines, searches and displays."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
 from aioli.learners.batch.online_to_batch import OnlineToBatch
-from aioli.learners.cloning import fresh_copy, learn_rows
+from aioli.learners.cloning import fresh_copy, learn_rows, learn_rows_as_batch
 from aioli.learners.protocol import HasCoefficients, Learner, names_columns
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
@@ -57,8 +57,9 @@ __all__ = ["AIOLIClassifier"]
 class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     r"""Online logistic regression as a scikit-learn classifier of two classes.
 
-    `fit` plays the rows once, in their order; `partial_fit` goes on. The rows of `predict_proba` are $(1-p, p)$, where
-    p is what the learner would announce if the row came next. Dense, CSR, pandas and polars rows; any two labels.
+    `fit` plays the rows once, in their order, each label known before the next row; `partial_fit` goes on with a batch,
+    all of whose rows are announced before the first of its labels. The rows of `predict_proba` are $(1-p, p)$, where p
+    is what the learner would announce if the row came next. Dense, CSR, pandas and polars rows; any two labels.
 
     Parameters
     ----------
@@ -90,6 +91,10 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     A row's weight multiplies its loss; a row of weight 0 is left out. Rows are learned in their order, a heavy one
     once: neither another order nor repeating a row instead of weighting it gives quite the same model. A call that is
     refused leaves the classifier as it was.
+
+    Whoever calls `partial_fit` scores the next batch with what it returns: the labels of a batch come late by up to its
+    rows. A learner of late labels (`Auto`, `AIOLI`, …) learns from what `predict_proba` said of the batch just before
+    (`learn_batch`); others, and all where a batch is one row, learn as `fit` does.
 
     Examples
     --------
@@ -136,11 +141,14 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"every row is of one class, {label!r}; give rows of two, or use partial_fit with classes=[…]"
                 )
-            self._learn(rows, codes, self._stakes(codes, weights))
+            self._learn(rows, codes, self._stakes(codes, weights), learn_rows)
         return self
 
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
-        """Go on learning, from the next rows in their order. The first call must be given both `classes`."""
+        """Go on learning, from a batch whose rows are all announced before its labels come.
+
+        The first call must be given both `classes`.
+        """
         with _all_or_nothing(self):
             first = "learner_" not in vars(self)
             if first and classes is None:
@@ -157,7 +165,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                     "before they come; count a sample of them, and give the weights as a dict"
                 )
             codes = encoder.transform(labels)
-            self._learn(rows, codes, self._stakes(codes, _as_weights(sample_weight, len(codes))))
+            stakes = self._stakes(codes, _as_weights(sample_weight, len(codes)))
+            self._learn(rows, codes, stakes, learn_rows_as_batch)
         return self
 
     def predict_proba(self, X: object) -> Matrix:
@@ -238,12 +247,12 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         stakes: Vector = by_class[codes] if weights is None else by_class[codes] * weights
         return stakes
 
-    def _learn(self, rows: Any, codes: Any, stakes: Vector | None) -> None:
+    def _learn(self, rows: Any, codes: Any, stakes: Vector | None, learn: Callable[..., Vector]) -> None:
         if stakes is not None:
             taught = stakes != 0.0
             rows, codes, stakes = rows[taught], codes[taught], stakes[taught]
         if len(codes):
-            learn_rows(self.learner_, rows, codes, stakes)
+            learn(self.learner_, rows, codes, stakes)
 
     def _centre(self) -> Vector:
         learner = self._fitted()

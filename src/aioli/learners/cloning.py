@@ -1,13 +1,14 @@
 """A learner inside another object: a copy of the one that was given, and weights reach it or fail."""
 
 import copy
+from collections.abc import Sized
 
 from aioli.errors import CapabilityMissing, ParameterRefused
 from aioli.learners.auto.auto import Auto
-from aioli.learners.protocol import Learner, require_learner, weighs
+from aioli.learners.protocol import Learner, learns_late, require_learner, weighs
 from aioli.numerics.compiling import Vector
 
-__all__ = ["fresh_copy", "learn_rows"]
+__all__ = ["fresh_copy", "learn_rows", "learn_rows_as_batch"]
 
 
 def fresh_copy(template: Learner | None) -> Learner:
@@ -33,3 +34,10 @@ def learn_rows(learner: Learner, X: object, labels: object, weights: object = No
             f"weights came, but {type(learner).__name__} takes none; use Auto or AIOLI (nothing was learned)"
         )
     return learner.learn_many(X, labels, weights)
+
+
+def learn_rows_as_batch(learner: Learner, X: object, labels: Sized, weights: object = None) -> Vector:
+    """Learn from rows that were all announced before the first of their labels, where the learner learns late."""
+    if len(labels) > 1 and learns_late(learner):
+        return learner.learn_batch(X, labels, weights)
+    return learn_rows(learner, X, labels, weights)

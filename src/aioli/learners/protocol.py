@@ -10,6 +10,7 @@ from enum import Enum
 from typing import Generic, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
 
 from aioli.errors import ParameterRefused
+from aioli.learners.announcements import Announcement, Announcements
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
@@ -47,7 +48,7 @@ class Capability(Enum):
 
     CERTIFIES = "proves a bound on its regret: certificate()"
     GROWS = "makes room for new columns: grow()"
-    LEARNS_LATE = "learns from a label that comes after the row: learn(…, logit=…), learn_many(…, logits=…)"
+    LEARNS_LATE = "learns from a label that comes after the row: announce(), learn(…, announced=…), learn_batch()"
     MERGES = "takes in what another learned: merge()"
     MIXES = "tells how much each of its experts is heard: weights_"
     NAMES_COLUMNS = "knows its columns by name: feature_names_"
@@ -154,11 +155,34 @@ class Weighs(Learner, Protocol):
 class LearnsLate(Weighs, Protocol):
     """A learner that learns from what it announced when the row came, once the label is known."""
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logit: float | None = None) -> float:
-        """Learn from the row, for which `logit` was announced; the loss is counted there."""
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
 
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Vector:
-        """Learn from the rows in order, for which `logits` were announced."""
+    def announce_many(self, X: object) -> Announcements:
+        """Return what `announce` does, for every row: all before the first of their labels."""
+
+    def learn(
+        self,
+        x: object,
+        y: object,
+        weight: float = 1.0,
+        logit: float | None = None,
+        announced: Announcement | None = None,
+    ) -> float:
+        """Learn from the row, for which `announced` was announced; the loss is counted there."""
+
+    def learn_many(
+        self,
+        X: object,
+        y: object,
+        weights: object = None,
+        logits: object = None,
+        announced: Announcements | None = None,
+    ) -> Vector:
+        """Learn from the rows in order, for which `announced` were announced."""
+
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
 
 
 class Saves(Learner, Protocol):
