@@ -10,12 +10,27 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from aioli.errors import CapabilityMissing, LabelRefused, RowRefused
+from aioli.errors import CapabilityMissing, LabelRefused
 from aioli.learners.aioli import AIOLI
+from aioli.learners.announced_rows import AnnouncedRows, PredictedRow
+from aioli.learners.announcements import Announcement
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.protocol import Learner, grows, names_columns
+from aioli.learners.protocol import Learner, grows, learns_late, names_columns
 from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Vector
+from aioli.streams.dictionaries import (
+    ENCODE,
+    Columns,
+    Sides,
+    content_of,
+    in_order,
+    names_of_sides,
+    numbers_of,
+    refused_value,
+    spread_rows,
+    width_of,
+    with_labels,
+)
 
 try:
     import narwhals.stable.v2 as nw
@@ -26,11 +41,8 @@ except ImportError as missing:
 
 __all__ = ["AIOLIClassifier"]
 
-ENCODE = "give numbers, and encode others before"
+MOST_WAITING = 100_000  # rows whose labels may be out
 LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled when keys have filled them
-
-Columns = dict[Hashable, int]
-Sides = dict[Hashable, int]
 
 
 class AIOLIClassifier(MiniBatchClassifier):
@@ -48,6 +60,13 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     Notes
     -----
+    `learn_one` of a row for which `predict_one` or `predict_proba_one` spoke earlier learns from what was announced
+    then, as `learner.learn(x, y, announced=…)` does, so that `evaluate.progressive_val_score(…, delay=…)` plays labels
+    that come late. A row that is learned right after it was predicted, or never was predicted, is learned in time. Rows
+    are known by their content, equal ones by their order: a transformer in front must give the same numbers both times
+    (River's scalers do not; `Auto` needs none). The last 100,000 rows that were predicted and not learned are kept.
+    Mini-batches are learned in time, and learners without late labels (`OGD`, …) learn every row so.
+
     Columns are in the order in which their keys came, those that came together in sorted order: the order within a
     dictionary never matters. The labels False, 0 and -1 are the learner's 0, True and 1 its 1; of other labels, the
     first to come is its 0. A label that has not come yet is called by what it must be, or None where nobody can know;
@@ -68,33 +87,49 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._learner: Learner = fresh_copy(learner)
         self._columns: Columns = {}
         self._sides: Sides = {}
-        self._labels = _names_of_sides({})
+        self._labels = names_of_sides({})
         self._pick: Callable[[Any], Any] | None = None
         self._y_name: str | None = None
+        self._late = learns_late(self._learner)
+        self._last: PredictedRow | None = None
+        self._waiting = AnnouncedRows(MOST_WAITING)
+        self._heard_late = False  # whether a label has come after another row
 
     # ---- one row
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from a row and its label; w multiplies the row's loss."""
+        in_time = self._last is not None and not self._heard_late and self._last.is_of(x)
+        announced = None if in_time else self._announcement(x)
         try:
             side = self._sides.get(y)
         except TypeError:  # not even hashable
             side = None
-        if side is not None and w == 1.0 and x.keys() <= self._columns.keys():
+        if announced is not None:
+            self._learn(tuple(x), numbers_of(x)[None, :], [y], None if w == 1.0 else [w], announced)
+            self._waiting.drop(content_of(x))
+            self._heard_late = True
+        elif side is not None and w == 1.0 and x.keys() <= self._columns.keys():
             self._learner.learn(self._row(x), side)
         else:
-            self._learn(tuple(x), _numbers(x)[None, :], [y], None if w == 1.0 else [w])
+            self._learn(tuple(x), numbers_of(x)[None, :], [y], None if w == 1.0 else [w])
+        self._last = None
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """Return the probability of each label."""
         p = self._learner.predict(self._row(x))
+        if self._late:
+            self._remember(x, 0)
         zero, one = self._labels
         return {zero: 1.0 - p, one: p}
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> Any:
         """Return the likelier label."""
+        p = self._learner.predict(self._row(x))
+        if self._late:
+            self._remember(x, 1)
         zero, one = self._labels
-        return one if self._learner.predict(self._row(x)) > 0.5 else zero
+        return one if p > 0.5 else zero
 
     # ---- a mini-batch: any frame that narwhals knows, and the same kind back
 
@@ -105,6 +140,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         if any(missing):
             raise LabelRefused("the label is missing", row=missing.index(True), remedy="leave it out")
         if len(frame) or len(labels):
+            self._announce_last()
             weights = np.full(len(frame), w) if isinstance(w, Real) else w if w is None else into_series(w).to_numpy()
             self._learn(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
         self._y_name = labels.name
@@ -125,10 +161,34 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     # ---- within
 
+    def _remember(self, x: Mapping[Any, Any], method: int) -> None:
+        """Keep the row that was predicted last; the one before is announced, since its label was not the next."""
+        if self._last is not None and self._last.is_of(x):
+            self._last.times[method] += 1
+            return
+        self._announce_last()
+        self._last = PredictedRow(dict(x), [1 - method, method])
+
+    def _announce_last(self) -> None:
+        """Announce the row that was predicted last: nothing was learned since, so that it says the same."""
+        if self._last is None or not learns_late(self._learner):
+            return
+        x, times = self._last
+        row = np.zeros(max(1, len(x))) if self._learner.n_features_ is None else self._row(x)
+        content = content_of(x)
+        for _ in range(max(times)):
+            self._waiting.add(content, self._learner.announce(row))
+        self._last = None
+
+    def _announcement(self, x: Mapping[Any, Any]) -> Announcement | None:
+        """Return what was announced for a row before other rows came; None where nothing was."""
+        self._announce_last()
+        return self._waiting.oldest(content_of(x)) if self._waiting else None
+
     def _row(self, x: Mapping[Any, Any]) -> object:
         """Return the row in the order of the columns, without the keys that have none."""
         if isinstance(self._learner, Wide):  # others would pay for the columns that are not there yet
-            return self._as_sparse(_numbers(x)[None, :], tuple(x))
+            return self._as_sparse(numbers_of(x)[None, :], tuple(x))
         makes_up = hasattr(type(x), "__missing__")  # a defaultdict would invent a value, and keep it
         if self._pick is not None and len(x) == len(self._columns) and not makes_up:
             try:  # the same keys as ever, in whatever order: no dictionary is searched from Python
@@ -137,7 +197,7 @@ class AIOLIClassifier(MiniBatchClassifier):
                     return values.astype(np.float64, copy=False)
             except (KeyError, ValueError):
                 pass
-        return _spread(_numbers(x), tuple(x), self._columns)
+        return spread_rows(numbers_of(x), tuple(x), self._columns)
 
     def _predict(self, frame: nw.DataFrame[Any]) -> Vector:
         if not len(frame):
@@ -145,47 +205,60 @@ class AIOLIClassifier(MiniBatchClassifier):
         values, keys = _matrix(frame), tuple(frame.columns)
         wide = isinstance(self._learner, Wide)
         return self._learner.predict_many(
-            self._as_sparse(values, keys) if wide else _spread(values, keys, self._columns)
+            self._as_sparse(values, keys) if wide else spread_rows(values, keys, self._columns)
         )
 
-    def _learn(self, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object) -> None:
+    def _learn(
+        self,
+        keys: tuple[Hashable, ...],
+        values: Vector,
+        labels: list[Any],
+        weights: object,
+        announced: Announcement | None = None,
+    ) -> None:
         """Learn from the rows; all that may be refused happens to copies, or before anything is kept."""
         if isinstance(self._learner, Wide):
-            self._learn_sparse(self._learner, keys, values, labels, weights)
+            self._learn_sparse(self._learner, keys, values, labels, weights, announced)
             return
         new = [key for key in keys if key not in self._columns]
-        columns = self._columns | {key: j for j, key in enumerate(_in_order(new), len(self._columns))}
-        sides = _with_labels(self._sides, labels)
+        columns = self._columns | {key: j for j, key in enumerate(in_order(new), len(self._columns))}
+        sides = with_labels(self._sides, labels)
         learner = _widened(copy.deepcopy(self._learner), columns) if new else self._learner
-        learn_rows(learner, _spread(values, keys, columns), [sides[y] for y in labels], weights)
+        _learn_rows(learner, spread_rows(values, keys, columns), [sides[y] for y in labels], weights, announced)
         self._learner, self._columns, self._sides = learner, columns, sides
-        self._labels = _names_of_sides(sides)
+        self._labels = names_of_sides(sides)
         self._pick = itemgetter(*columns) if len(columns) > 1 else None
 
     def _learn_sparse(
-        self, learner: Wide, keys: tuple[Hashable, ...], values: Vector, labels: list[Any], weights: object
+        self,
+        learner: Wide,
+        keys: tuple[Hashable, ...],
+        values: Vector,
+        labels: list[Any],
+        weights: object,
+        announced: Announcement | None,
     ) -> None:
         """Learn from the rows in O(nnz): whatever is as long as there are columns is copied when their room doubles."""
-        new = _in_order([key for key in keys if key not in self._columns])
+        new = in_order([key for key in keys if key not in self._columns])
         columns = {key: j for j, key in enumerate(new, len(self._columns))}
         rows = self._as_sparse(values, keys, columns)
-        sides = _with_labels(self._sides, labels)
+        sides = with_labels(self._sides, labels)
         room = rows.shape[1]
         if learner.n_features_ is not None and learner.n_features_ < room:
             learner = copy.deepcopy(learner).grow(room - learner.n_features_)
-        if len(labels) == 1 and weights is None:
+        if len(labels) == 1 and weights is None and announced is None:
             learner.learn(rows, sides[labels[0]])  # without the overhead of many
         else:
-            learn_rows(learner, rows, [sides[y] for y in labels], weights)
+            _learn_rows(learner, rows, [sides[y] for y in labels], weights, announced)
         self._columns.update(columns)
-        self._learner, self._sides, self._labels = learner, sides, _names_of_sides(sides)
+        self._learner, self._sides, self._labels = learner, sides, names_of_sides(sides)
 
     def _as_sparse(self, values: Vector, keys: Sequence[Hashable], new: Columns | None = None) -> csr_array:
         """Return CSR rows with room for keys to come, without the keys that have no column. O(nnz)."""
         if not np.isfinite(values).all():
             row, place = np.argwhere(~np.isfinite(values))[0]
             problem, at = f"is {values[row, place]}", None if len(values) == 1 else int(row)
-            raise _refused(keys[place], problem, values[row, place], "drop it or fill it first", at)
+            raise refused_value(keys[place], problem, values[row, place], "drop it or fill it first", at)
         places = np.fromiter(map(self._columns.get, keys, repeat(-1)), np.int64, len(keys))
         if new:
             places[places < 0] = [new[key] for key in keys if key in new]
@@ -203,103 +276,31 @@ class AIOLIClassifier(MiniBatchClassifier):
         yield {"learner": AIOLI()}
 
 
-def _spread(values: Vector, keys: Sequence[Hashable], columns: Columns) -> Vector:
-    """Return rows in the order of the columns, 0 where a key is absent; keys without a column are left out."""
-    width = _width(columns)
-    rows = np.zeros((*values.shape[:-1], width + 1))
-    rows[..., [columns.get(key, width) for key in keys]] = values
-    return rows[..., :width]
-
-
-def _width(columns: Columns) -> int:
-    return max(1, len(columns))  # a row without keys still has its label: a first column of zeros stands for its key
+def _learn_rows(learner: Learner, rows: Any, labels: list[int], weights: Any, announced: Announcement | None) -> None:
+    """Learn from rows in time, or from one that was announced earlier."""
+    if announced is None or not learns_late(learner):
+        learn_rows(learner, rows, labels, weights)
+        return
+    x = rows[0] if isinstance(rows, np.ndarray) else rows
+    learner.learn(x, labels[0], 1.0 if weights is None else weights[0], announced=announced)
 
 
 def _widened(learner: Learner, columns: Columns) -> Learner:
     known = learner.n_features_
-    if known is not None and _width(columns) > known:
+    if known is not None and width_of(columns) > known:
         if not grows(learner):
             raise CapabilityMissing(
                 f"new keys came, {list(columns)[known:]}, but {type(learner).__name__} cannot make new columns; "
                 "give all keys from the first row, or use Auto or AIOLI (nothing was learned)"
             )
-        learner.grow(_width(columns) - known)
+        learner.grow(width_of(columns) - known)
     if names_columns(learner):
         learner.feature_names_ = [str(key) for key in columns]
     return learner
 
 
-def _in_order(keys: Sequence[Hashable]) -> list[Any]:
-    keys_of_any_kind: list[Any] = list(keys)
-    try:
-        return sorted(keys_of_any_kind)
-    except TypeError:  # kinds that do not compare
-        return sorted(keys_of_any_kind, key=str)
-
-
-def _with_labels(sides: Sides, labels: list[Any]) -> Sides:
-    """Return the sides that the labels take, once these have come too."""
-    try:
-        distinct = dict.fromkeys(labels)
-    except TypeError as error:
-        raise LabelRefused(f"a label is not a single value ({error})", remedy="give one of two") from None
-    sides = dict(sides)
-    for y in distinct:
-        if y in sides:
-            continue
-        row = None if len(labels) == 1 else labels.index(y)
-        if y is None or y != y:
-            raise LabelRefused(f"the label is {y!r}", row=row, value=y, remedy="leave out rows without one")
-        if len(sides) == 2:
-            raise LabelRefused(
-                f"a third label, {y!r}, came after {' and '.join(map(repr, sides))}",
-                row=row,
-                value=y,
-                remedy="this classifier knows two: put it into river.multiclass.OneVsRestClassifier",
-            )
-        label = y.item() if isinstance(y, np.generic) else y
-        sides[label] = 1 - next(iter(sides.values())) if sides else int(label == 1)
-    return sides
-
-
-def _names_of_sides(sides: Sides) -> tuple[Any, Any]:
-    if not sides:
-        return False, True
-    names: list[Any] = [None, None]
-    for label, side in sides.items():
-        names[side] = label
-    if len(sides) == 1:
-        ((label, side),) = sides.items()
-        names[1 - side] = type(label)(1 - side) if type(label) in (bool, int, float) and label in (0, 1, -1) else None
-    return names[0], names[1]
-
-
-def _numbers(x: Mapping[Any, Any]) -> Vector:
-    try:
-        values = np.array([*x.values()])  # without a type: np.float64 would read the string "1" as a number
-        if values.ndim == 1 and values.dtype.kind in "biuf":
-            return values
-    except ValueError:  # sequences of several lengths
-        pass
-    return np.array([_number(key, value) for key, value in x.items()])
-
-
-def _number(key: Hashable, value: object) -> float:
-    if isinstance(value, (Real, np.bool_)):
-        try:
-            return float(value)
-        except OverflowError:  # a whole number beyond float64
-            pass
-    raise _refused(key, f"is {value!r}", value, ENCODE)
-
-
-def _refused(key: Hashable, problem: str, value: object, remedy: str, row: int | None = None) -> RowRefused:
-    column = key if isinstance(key, (str, int)) else repr(key)
-    return RowRefused(problem, row=row, column=column, value=value, remedy=remedy)
-
-
 def _matrix(frame: nw.DataFrame[Any]) -> Vector:
     for key, kind in frame.schema.items():
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Unknown)):  # sparse pandas columns are of unknown kind
-            raise _refused(key, f"is of type {kind}", kind, ENCODE)
+            raise refused_value(key, f"is of type {kind}", kind, ENCODE)
     return to_numpy(frame)

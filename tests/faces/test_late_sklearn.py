@@ -73,7 +73,7 @@ def test_a_learner_that_cannot_learn_late_plays_batches_in_time(average: int | N
 def test_a_batch_that_is_refused_leaves_no_announcement_behind() -> None:
     X, y = stream()
     model, other = (AIOLIClassifier().partial_fit(X[:40], y[:40], classes=[0, 1]) for _ in range(2))
-    with pytest.raises(ValueError, match="radius|weight"):
+    with pytest.raises(ValueError, match="weight"):
         model.partial_fit(X[40:80], y[40:80], sample_weight=np.full(40, 1e308))
     for each in (model, other):
         each.partial_fit(X[80:], y[80:])
