@@ -27,6 +27,8 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
 __all__ = ["AIOLI"]
 
+FARTHEST = 1e100  # log-odds beyond which a late label is refused, as `streams.rows` does
+
 
 class AIOLI(Remembering, RowsLearner[Rows]):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
@@ -156,10 +158,11 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
         where it was announced.
         """
-        if weight == 1.0 and type(x) is ndarray:
+        late = logit if announced is None else announced.logit
+        if weight == 1.0 and type(x) is ndarray and (late is None or (type(late) is float and abs(late) <= FARTHEST)):
             try:
                 if announced is None:
-                    p = play_one(self._buffer, x, LABELS[y], math.nan if logit is None else logit)
+                    p = play_one(self._buffer, x, LABELS[y], math.nan if late is None else late)
                     if p >= 0.0:
                         return p
                 elif logit is None:
