@@ -21,7 +21,7 @@ from benchmarks.table import Table, as_text
 
 LEAST_TURNS, MOST_TURNS = 10, 40  # of each side; even numbers, so that both have gone first equally often
 SHORTEST = 0.04  # seconds of a turn: a shorter workload is run several times
-LONGEST = 60.0  # seconds of one workload, from which no turns are added
+LONGEST = 20.0  # seconds of one workload, from which no turns are added
 SLOWER = 1.05
 
 Vector = NDArray[np.float64]
@@ -110,7 +110,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         timed = []
         for name in chosen:
             timed.append(_taken_in_turns(name, base.turn, work.turn))
-            print(f"{len(timed)} of {len(chosen)}: {name}", file=sys.stderr, flush=True)
+            ratio = timed[-1].ratio(np.median)
+            print(f"{len(timed)} of {len(chosen)}: {name}, {ratio:.3f}", file=sys.stderr, flush=True)
     print(as_text(_table(timed, options.base)))
     told = {kind: [each for each in timed if each.verdict == kind] for kind in ("slower", "unclear")}
     slower = ", ".join(f"{each.workload} ({each.ratio(np.median):.2f}×)" for each in told["slower"])
