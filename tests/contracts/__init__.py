@@ -4,10 +4,10 @@
 does the same, a test each.
 """
 
-from contracts import capabilities, every_learner
+from contracts import capabilities, every_learner, late_labels
 from contracts.playing import Property
 from contracts.subjects import LEARNERS, SUBJECTS, Subject
 
 __all__ = ["LEARNERS", "PROPERTIES", "SUBJECTS", "Property", "Subject"]
 
-PROPERTIES = [*every_learner.PROPERTIES, *capabilities.PROPERTIES]
+PROPERTIES = [*every_learner.PROPERTIES, *capabilities.PROPERTIES, *late_labels.PROPERTIES]

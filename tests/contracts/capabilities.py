@@ -124,21 +124,23 @@ def growth(subject: Subject) -> None:
 
 @contract(claiming(Capability.MERGES))
 def merging(subject: Subject) -> None:
-    """Two learners merged know both games, as if the second had been learned late by the first."""
+    """Two learners merged know both games, whichever takes the other in, and the certificate is for both."""
     X, y = subject.stream()
     half = len(y) // 2
-    left, right, both = (subject.make() for _ in range(3))
+    left, right = subject.make(), subject.make()
     teach(left, X[:half], y[:half])
-    said = teach(right, X[half:], y[half:])
-    other = memory(right)
-    teach(both, X[:half], y[:half])
-    both.learn_many(X[half:], y[half:], logits=np.log(said / (1.0 - said)))
+    teach(right, X[half:], y[half:])
+    losses, other, reverse = left.loss + right.loss, memory(right), copy.deepcopy(right).merge(copy.deepcopy(left))
     assert left.merge(right) is left
     assert memory(right) == other
-    assert_allclose(left.loss, both.loss, rtol=1e-9)
-    assert left.rounds == len(y)
-    if left.forgetting == 1.0:  # else the first game would have faded while the second was played
-        assert_allclose(left.predict_many(X), both.predict_many(X), atol=1e-7)  # P is inverted, and log-odds from p
+    for merged in (left, reverse):
+        assert_allclose(merged.loss, losses, rtol=1e-12)
+        assert merged.rounds == len(y)
+    assert_allclose(left.predict_many(X), reverse.predict_many(X), atol=1e-7)  # P is inverted
+    if subject.seen is not None:
+        proven = left.certificate()
+        best = best_in_ball(subject.seen(proven, as_dense(X)), y, proven.radius, intercept=False)
+        assert left.loss - best.loss <= proven + 1e-6 * (1.0 + abs(proven))
 
 
 @contract(claiming(Capability.WEIGHS))

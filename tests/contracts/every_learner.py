@@ -34,7 +34,7 @@ def named(learner: Model, names: list[str]) -> None:
 ASKING: dict[Capability, Callable[[Any, Table], object]] = {
     Capability.CERTIFIES: lambda learner, _: learner.certificate(),
     Capability.GROWS: lambda learner, _: learner.grow(1),
-    Capability.LEARNS_LATE: lambda learner, x: learner.learn(x, 1, logit=0.25),
+    Capability.LEARNS_LATE: lambda learner, x: learner.learn(x, 1, announced=learner.announce(x)),
     Capability.MERGES: lambda learner, _: learner.merge(copy.deepcopy(learner)),
     Capability.MIXES: lambda learner, _: learner.weights_,
     Capability.NAMES_COLUMNS: lambda learner, x: named(learner, [f"column {j}" for j in range(x.shape[-1])]),

@@ -36,7 +36,7 @@ from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.views import Views
 
-__all__ = ["LEARNERS", "SUBJECTS", "Model", "Subject", "Table"]
+__all__ = ["LEARNERS", "LOOPS", "SUBJECTS", "Model", "Subject", "Table"]
 
 Table: TypeAlias = Any  # rows, as a matrix or a sparse one
 Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: contracts ask before they call
@@ -166,12 +166,15 @@ SUBJECTS = [
     Subject("Nystrom", lambda: Nystrom(points=12), dense(80), 1e-6, units=1e-4, origins=1e-4),
     Subject("Nystrom of all rows", lambda: Nystrom(AIOLI(), 40, 0.0, 1.0), dense(), 1e-6, in_feature_space),
     Subject("Nystrom one width", lambda: Nystrom(AIOLI(), points=12, bandwidth=1.0), dense(), 1e-6),
+    Subject("Nystrom of Auto", lambda: Nystrom(Auto(), points=8, bandwidth=1.0), dense(), 1e-6),
     Subject("OGD", OGD, dense()),
     Subject("ONS", lambda: ONS(0.1, widest=5.0), dense()),
     Subject("OnlineToBatch", lambda: OnlineToBatch(AIOLI(), states=3), dense(), LOOPS, with_a_one, foretells=False),
     Subject("OnlineToBatch OGD", lambda: OnlineToBatch(OGD(), states=3), dense(), foretells=False),
     Subject("RandomFeatures", lambda: RandomFeatures(features=8), dense(80), 1e-6, units=1e-4, origins=1e-4),
     Subject("RandomFeatures one width", lambda: RandomFeatures(AIOLI(), 8, bandwidth=1.0), dense(), 1e-6, fourier),
+    Subject("RandomFeatures of Auto", lambda: RandomFeatures(Auto(experts=3), 8), dense(80), 1e-6),
+    Subject("RandomFeatures of OGD", lambda: RandomFeatures(OGD(), 8), dense(80), 1e-6),
     Subject("SMP", SMP, dense(16)),
     Subject("Wide", Wide, words, seen=of_length_one, units=1e-9),
     Subject("Wide hashes", lambda: Wide(hashing=6), words, any_width=True),

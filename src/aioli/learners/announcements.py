@@ -13,6 +13,7 @@ Traceback (most recent call last):
 aioli.errors.AnnouncementRefused: announcement 0 has had its label already (nothing was learned)
 """
 
+import math
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -26,7 +27,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["Announcement", "Announcements", "Ledger"]
+__all__ = ["Announcement", "Announcements", "Delayed", "Ledger"]
 
 Numbers = NDArray[np.int64]
 
@@ -94,8 +95,16 @@ class Announcements:
         learners = {part.learner for part in several}
         if len(learners) != 1:
             raise AnnouncementRefused(f"announcements of {len(learners)} learners cannot be put together")
-        columns = zip(*((part.numbers, part.known, part.logits, part.memory) for part in several), strict=True)
-        return cls(learners.pop(), *(np.concatenate(column) for column in columns))
+        numbers = np.concatenate([part.numbers for part in several])
+        known = np.concatenate([part.known for part in several])
+        logits = np.concatenate([part.logits for part in several])
+        widest = max(part.memory.shape[1] for part in several)
+        memory = np.full((sum(map(len, several)), widest), math.nan)
+        first = 0
+        for part in several:
+            memory[first : first + len(part), : part.memory.shape[1]] = part.memory
+            first += len(part)
+        return cls(learners.pop(), numbers, known, logits, memory)
 
     def snapshot(self) -> Snapshot:
         """Return its numbers as a snapshot."""
@@ -146,6 +155,33 @@ class Announcement(NamedTuple):
         if len(row) != 1:
             raise AnnouncementRefused(f"{len(row)} announcements came for one")
         return cls(*row[0])
+
+
+class Delayed(NamedTuple):
+    """What is learned of rows whose labels come late, besides the rows.
+
+    Attributes
+    ----------
+    logits
+        The log-odds announced; NaN where a row comes in time.
+    memory
+        What the rows' tickets kept besides, a row each.
+    late
+        How many rows late each label is.
+    """
+
+    logits: Vector
+    memory: Matrix
+    late: Vector
+
+    @classmethod
+    def by_logits(cls, logits: Vector) -> Self:
+        """Return what is known where only log-odds were kept."""
+        return cls(logits, np.empty((len(logits), 0)), np.zeros(len(logits)))
+
+    def of(self, rows: slice) -> Self:
+        """Return the same of some of the rows."""
+        return type(self)(self.logits[rows], self.memory[rows], self.late[rows])
 
 
 class Ledger:
@@ -228,13 +264,14 @@ class Ledger:
         bits = np.left_shift(1, places & 7).astype(np.uint8)
         np.bitwise_or.at(np.frombuffer(self._settled, np.uint8), places >> 3, bits)
 
-    def late(self, announced: Announcements, rounds: int) -> Vector:
-        """Return how many rows late each label is, where they are learned in this order after so many rounds.
+    def delayed(self, announced: Announcements, rounds: int) -> Delayed:
+        """Return what was announced and how many rows late each label is, learned in this order after so many rounds.
 
         Counted are the rows that were announced since, and the labels that came since.
         """
         since = self.issued - announced.numbers - 1
-        return (since + (rounds + np.arange(len(announced)) - announced.known)).astype(np.float64)
+        late = (since + (rounds + np.arange(len(announced)) - announced.known)).astype(np.float64)
+        return Delayed(announced.logits, announced.memory, late)
 
     def withdraw(self, count: int) -> None:
         """Take back the last announcements, which nobody has seen."""
@@ -246,10 +283,11 @@ class Ledger:
         return np.asarray((numbers < self._first) | (bits == 1))
 
     def snapshot(self) -> Snapshot:
-        """Return its numbers and bits."""
-        used = (self.issued - self._first + 7) // 8
-        values = {"learner": self.learner, "issued": self.issued, "first": self._first}
-        return Snapshot("Ledger", values, {"settled": np.frombuffer(self._settled, np.uint8)[:used].copy()})
+        """Return its numbers, and the bits from the oldest announcement that waits: whenever it was trimmed last."""
+        used = self._settled[: (self.issued - self._first + 7) // 8]
+        waiting = used.lstrip(b"\xff")
+        values = {"learner": self.learner, "issued": self.issued, "first": self._first + 8 * (len(used) - len(waiting))}
+        return Snapshot("Ledger", values, {"settled": np.frombuffer(waiting, np.uint8).copy()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:

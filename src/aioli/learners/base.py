@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Announcements, Ledger
+from aioli.learners.announcements import Announcement, Announcements, Delayed, Ledger
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
@@ -116,7 +116,16 @@ class ColumnLearner(ABC):
             raise
 
     @abstractmethod
-    def _withdraw(self, announcements: int) -> None: ...
+    def _withdraw(self, announcements: int) -> None:
+        """Take back the last announcements, which nobody has seen, and all that came to life for them."""
+
+    @abstractmethod
+    def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
+        """Return log-odds and what tickets keep, for a learner around this one that has its own ledger."""
+
+    @abstractmethod
+    def _learn_within(self, X: object, y: object, weights: object, delayed: Delayed) -> Vector:
+        """Learn what a learner around this one announced by `_announce_within`; returns what was announced."""
 
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
@@ -231,7 +240,7 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
                 value=logits,
             )
         self._ledger.check(announced, len(rows))
-        self._answer(rows, labels, weights, announced)
+        self._answer(rows, labels, weights, self._ledger.delayed(announced, self.rounds))
         self._ledger.settle(announced)
         return announced.probabilities
 
@@ -239,12 +248,25 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         """Return the log-odds of rows, each as if it came next, and what a ticket keeps besides."""
         return self._logits(rows), np.empty((len(rows), 0))
 
-    def _answer(self, rows: Checked, labels: Vector, weights: object, announced: Announcements) -> None:
+    def _answer(self, rows: Checked, labels: Vector, weights: object, delayed: Delayed) -> None:
         """Learn from the labels of rows that were announced earlier; the ledger has been asked."""
-        self._learn(rows, labels, weights, announced.logits)
+        self._learn(rows, labels, weights, delayed.logits)
+
+    def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
+        return self._announce(self._rows(X))
+
+    def _learn_within(self, X: object, y: object, weights: object, delayed: Delayed) -> Vector:
+        rows = self._rows(X)
+        self._answer(rows, as_labels(y, len(rows)), weights, delayed)
+        return sigmoid_many(delayed.logits)
 
     def _withdraw(self, announcements: int) -> None:
         self._ledger.withdraw(announcements)
+        if not self._ledger.issued:
+            self._forget_announcing()
+
+    def _forget_announcing(self) -> None:
+        """Drop what came to life with the first announcement, which was taken back."""
 
     @property
     def has_announced(self) -> bool:

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Announcements
+from aioli.learners.announcements import Announcement, Delayed
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
@@ -272,16 +272,19 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         parts = [self._state.announce(chunk) for _, chunk in rows]
         return np.concatenate([logits for logits, _ in parts]), np.concatenate([kept for _, kept in parts])
 
-    def _answer(self, rows: SparseRows, labels: Vector, weights: object, announced: Announcements) -> None:
+    def _answer(self, rows: SparseRows, labels: Vector, weights: object, delayed: Delayed) -> None:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
-        kept, late = announced.memory.copy(), self._ledger.late(announced, self.rounds)
+        kept, late = delayed.memory.copy(), delayed.late
         if kept.shape[1] != len(self._experts) + 1 + MEMORY:
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
         self._make_room(rows)
-        logits = announced.logits.copy()
+        logits = delayed.logits.copy()
         for start, chunk in rows:
             part = slice(start, start + len(chunk.norms))
             self._state.play(chunk, labels[part], row_weights[part], logits[part], kept[part], late[part])
+
+    def _forget_announcing(self) -> None:
+        self._state.late = None
 
 
 def is_wide(X: Any) -> bool:

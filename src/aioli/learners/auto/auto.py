@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
-from aioli.learners.announcements import Announcement, Announcements
+from aioli.learners.announcements import Announcement, Announcements, Delayed
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert
 from aioli.learners.base import ColumnLearner
@@ -12,7 +12,7 @@ from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
@@ -87,9 +87,10 @@ class Auto(Remembering, ColumnLearner):
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
-        if not self._begun:
-            self._player = self._player_of(x, single=True)
-        return self._player.announce(x)
+        player = self._player if self._begun else self._player_of(x, single=True)
+        announced = player.announce(x)
+        self._player = player
+        return announced
 
     def learn(
         self,
@@ -120,9 +121,10 @@ class Auto(Remembering, ColumnLearner):
 
     def announce_many(self, X: object) -> Announcements:
         """Return what `announce` does, for every row: all before the first of their labels."""
-        if not self._begun:
-            self._player = self._player_of(X)
-        return self._player.announce_many(X)
+        player = self._player if self._begun else self._player_of(X)
+        announced = player.announce_many(X)
+        self._player = player
+        return announced
 
     def learn_many(
         self,
@@ -244,6 +246,20 @@ class Auto(Remembering, ColumnLearner):
 
     def _withdraw(self, announcements: int) -> None:
         self._player._withdraw(announcements)
+        if not self._begun and isinstance(self._player, Wide) and not self._player.has_announced:
+            names = self.feature_names_
+            self._player = DenseEnsemble(self.experts)  # until the first row, who plays is open
+            self._player.feature_names_ = names
+
+    def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
+        self._player = self._player if self._begun else self._player_of(X)
+        return self._player._announce_within(X)
+
+    def _learn_within(self, X: object, y: object, weights: object, delayed: Delayed) -> Vector:
+        player = self._player if self._begun else self._player_of(X)
+        p = player._learn_within(X, y, weights, delayed)
+        self._begin(player)
+        return p
 
     def _begin(self, player: DenseEnsemble | Wide) -> None:
         self._player, self._begun = player, player.n_features_ is not None

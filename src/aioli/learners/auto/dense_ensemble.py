@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Announcements
+from aioli.learners.announcements import Announcement, Delayed
 from aioli.learners.auto.experts import EXPERTS, Expert
 from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.learners.base import RowsLearner
@@ -276,9 +276,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return Z
 
     def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
-        if self._late is None:
-            self._late = LateMixture(self._mixture.prior, self._mixture.shares)
-        logits, kept = self._late.announce(self._mixture, self._consult(rows))
+        logits, kept = self._hear_announcements().announce(self._mixture, self._consult(rows))
         return logits, self._spread(kept)
 
     def _spread(self, kept: Matrix) -> Matrix:
@@ -302,10 +300,25 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         self._learn_rows(rows, labels, row_weights, late, announced, None)
         return sigmoid_many(announced)
 
-    def _answer(self, rows: Rows, labels: Vector, weights: object, announced: Announcements) -> None:
+    def _answer(self, rows: Rows, labels: Vector, weights: object, delayed: Delayed) -> None:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
-        self._gather(announced.memory)  # refuses tickets of another kind
-        self._learn_rows(rows, labels, row_weights, announced.logits, np.empty(len(rows)), announced)
+        self._gather(delayed.memory)  # refuses tickets of another kind
+        self._hear_announcements()
+        self._learn_rows(rows, labels, row_weights, delayed.logits, np.empty(len(rows)), delayed)
+
+    def _hear_announcements(self) -> LateMixture:
+        """Return what learns from announcements, which comes to life with the first of them."""
+        if self._late is None:
+            self._late = LateMixture(self._mixture.prior, self._mixture.shares)
+        return self._late
+
+    def _forget_announcing(self) -> None:
+        self._late = None
+
+    @property
+    def has_announced(self) -> bool:
+        """Whether a row has been announced, so that its label may come late."""
+        return self._late is not None
 
     def _learn_rows(
         self,
@@ -314,32 +327,32 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         weights: Vector,
         logits: Vector,
         out: Vector,
-        announced: Announcements | None,
+        delayed: Delayed | None,
     ) -> None:
         if self._views is None:
             views = Views(rows.width)
             self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
-            tickets = None if announced is None else announced.of(part)
+            tickets = None if delayed is None else delayed.of(part)
             self._learn_chunk(chunk, labels[part], weights[part], logits[part], out[part], tickets)
 
-    def _combining(self, y: Vector, weights: Vector, out: Vector, announced: Announcements | None) -> Combine:
+    def _combining(self, y: Vector, weights: Vector, out: Vector, delayed: Delayed | None) -> Combine:
         """Return what the mixture does with the experts' log-odds of rows, and of which `out` receives its own."""
         layer = self._late
         if layer is None:
             return lambda Z, part: combine_rows(self._mixture.buffer, Z, y[part], weights[part], out[part])
         kept = np.full((len(y), len(self.playing) + MEMORY), math.nan)
         late = np.zeros(len(y))
-        if announced is not None:
-            kept[...], late = self._gather(announced.memory), self._ledger.late(announced, self.rounds)
+        if delayed is not None:
+            kept[...], late = self._gather(delayed.memory), delayed.late
 
         def combine(Z: Matrix, part: slice) -> None:
             K = Z.shape[1]
             awake = layer.awake
             layer.answer(self._mixture, Z, y[part], weights[part], kept[part], late[part])
             out[part] = kept[part, K + (WHOLE if awake else PROMPT)]
-            if announced is not None:
+            if delayed is not None:
                 assert self._learning is not None
                 buffers, starts = self._learning[5], self._learning[6]
                 recount_rows(buffers, starts, Z, np.ascontiguousarray(kept[part, :K]), y[part], weights[part])
@@ -361,7 +374,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             return None
         K = len(self.playing)
         y, weights, out = np.array([label]), np.ones(1), np.empty(1)
-        tickets = None if announced is None else announced.row
+        tickets = None if announced is None else self._ledger.delayed(announced.row, self.rounds)
         self._combining(y, weights, out, tickets)(z[:K].reshape(1, K), slice(0, 1))
         if announced is not None:
             self._ledger.settle_one(announced.number)
@@ -379,7 +392,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         weights: Vector,
         late: Vector,
         out: Vector,
-        announced: Announcements | None,
+        delayed: Delayed | None,
     ) -> None:
         """Play the rows; `out` receives the log-odds, of `late` where a label comes late. O(K d²) a row."""
         assert self._views is not None
@@ -387,7 +400,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         while first < len(X):
             part = slice(first, first + REVIEW - self.rounds % REVIEW)
             y, row_weights, z = labels[part], weights[part], out[part]
-            combine = self._combining(y, row_weights, z, None if announced is None else announced.of(part))
+            combine = self._combining(y, row_weights, z, None if delayed is None else delayed.of(part))
             play_blocks(self.playing, self.states, self._views, X[part], y, row_weights, combine)
             in_time = np.isnan(late[part])
             z[...] = np.where(in_time, z, late[part])

@@ -4,7 +4,7 @@ import copy
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import Self
+from typing import NoReturn, Self
 
 import numpy as np
 
@@ -170,6 +170,13 @@ class OnlineToBatch(RemembersParts):
             raise
         vars(self).update(vars(playing))
         return announced
+
+    def announce(self, _x: object) -> NoReturn:
+        """Refused: the bound is of states that announced each row just before its label."""
+        raise CapabilityMissing(
+            "OnlineToBatch does not learn late labels: its bound speaks of the states that announced the rows, each "
+            "just before its label; announce by the learner itself, such as Auto, and learn here once labels are known"
+        )
 
     # ---- what it knows
 

@@ -11,6 +11,10 @@ Scales come from a sample of evenly spaced rows. While it holds all rows that ca
 anew at 4, 8, 16, … rows, and the rows are learned again on it. From then on it is fixed: only where typical distances
 have moved by half again does a new epoch begin, at 1024, 2048, … rows, with a fresh learner, so that there are at most
 log₂ n of them. A certificate is a sum over epochs.
+
+Where labels come late, each bandwidth learns them when they come, and the mixture learns from what each bandwidth
+announced (`states.mixture.late`). That layer begins anew with the maps, and what an older map announced counts for its
+bandwidth.
 """
 
 import math
@@ -18,13 +22,15 @@ from typing import Protocol, Self
 
 import numpy as np
 
-from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
+from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.base_learner import Forecaster
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
+from aioli.states.mixture.late import MEMORY, PROMPT, WHOLE, LateMixture
 from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows
 
 __all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]
@@ -69,6 +75,7 @@ class BandwidthMixture(Forecaster):
         self.scaling: Scaling | None = None
         self.maps: list[Forecaster] = []
         self.mixture = Mixture(np.ones(len(RATIOS)))
+        self.late: LateMixture | None = None  # from the first announcement on
 
     @property
     def width(self) -> int:
@@ -88,29 +95,38 @@ class BandwidthMixture(Forecaster):
     @property
     def shares(self) -> Vector:
         """Return how much of the mixture each bandwidth holds now."""
-        return self.mixture.shares
+        return self.late.shares if self.late is not None and self.late.awake else self.mixture.shares
 
     def logits(self, X: Matrix) -> Vector:
         """Return each row's log-odds, as if it came next; 0 before there is a map."""
         if self.scaling is None:
             return np.zeros(len(X))
-        U = self.scaling(X)
-        Z = np.zeros((len(X), len(RATIOS)))
-        for i in self._heard():
-            Z[:, i] = self.maps[i].logits(U)
+        Z = self._asked(X)
+        if self.late is not None:
+            return self.late.announce(self.mixture, Z)[0]
         out = np.empty(len(Z))
         announce_rows(self.mixture.buffer.copy(), Z, out)  # its own: threads may predict side by side
         return out
 
-    def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """Return each row's log-odds, as if it came next, and what its ticket keeps: each bandwidth's log-odds too."""
+        return self._hear_announcements().announce(self.mixture, self._asked(X))
+
+    def forget_announcing(self) -> None:
+        """Drop what came to life with the first announcement, which was taken back."""
+        self.late = None
+
+    def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; return each row's probability before its label."""
+        if delayed is not None and delayed.memory.shape[1] not in (0, len(RATIOS) + MEMORY):
+            raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
         stakes = np.ones(len(X)) if weights is None else weights
         said = np.empty(len(X))
         first = 0
         while first < len(X):
             due = self.sample.until_due
             part = slice(first, first + due)
-            said[part] = self._play(X[part], y[part], stakes[part], None if logits is None else logits[part])
+            said[part] = self._play(X[part], y[part], stakes[part], None if delayed is None else delayed.of(part))
             self.sample.keep(X[part], y[part], stakes[part])
             if len(X) - first >= due:
                 self._review()
@@ -137,6 +153,8 @@ class BandwidthMixture(Forecaster):
         if self.scaling is not None:
             parts |= {"scaling": self.scaling.snapshot(), "mixture": self.mixture.snapshot()}
             parts |= {f"map {i}": feature_map.snapshot() for i, feature_map in enumerate(self.maps)}
+        if self.late is not None:
+            parts["late"] = self.late.snapshot()
         arrays = {"tally": self.tally.copy(), "unheard": self.unheard.copy()}
         return Snapshot("BandwidthMixture", {"kernel": self.kernel}, arrays, parts)
 
@@ -157,6 +175,10 @@ class BandwidthMixture(Forecaster):
             widths = {whole.scaling.unit.size, *(feature_map.width for feature_map in whole.maps)}
             if widths != {whole.width} or whole.mixture.prior.size != len(RATIOS):
                 raise SnapshotRefused(f"in a BandwidthMixture, parts of {sorted(widths)} columns came together")
+        if "late" in snapshot.parts:
+            whole.late = LateMixture.restore(snapshot.part("late"))
+            if whole.late.shares.size != len(RATIOS):
+                raise SnapshotRefused(f"in a BandwidthMixture, late labels have {whole.late.shares.size} shares")
         return whole
 
     # ---- within
@@ -164,20 +186,47 @@ class BandwidthMixture(Forecaster):
     def _heard(self) -> list[int]:
         return [i for i in range(len(self.maps)) if self.mixture.prior[i] > 0.0]
 
-    def _announced(self, U: Matrix, y: Vector, stakes: Vector) -> Vector:
-        """Let each map play the rows by itself; return the log-odds of the mixture of what they announced."""
+    def _asked(self, X: Matrix) -> Matrix:
+        """Return each bandwidth's log-odds of each row, as if it came next; 0 before there is a map."""
+        Z = np.zeros((len(X), len(RATIOS)))
+        if self.scaling is not None:
+            U = self.scaling(X)
+            for i in self._heard():
+                Z[:, i] = self.maps[i].logits(U)
+        return Z
+
+    def _hear_announcements(self) -> LateMixture:
+        if self.late is None:
+            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
+        return self.late
+
+    def _announced(self, U: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None = None) -> Vector:
+        """Let each map play the rows by itself; return the log-odds of the mixture of what they announced.
+
+        A map plays late rows as if they came now: the difference to what it announced is in the mixture's excess loss.
+        """
         Z = np.zeros((len(U), len(RATIOS)))
         plain = None if (stakes == 1.0).all() else stakes
         for i in self._heard():
             Z[:, i] = finite_logit_many(self.maps[i].play(U, y, plain, None))
-        said = np.empty(len(U))
-        combine_rows(self.mixture.buffer, Z, y, stakes, said)
-        return said
+        told = delayed is not None and delayed.memory.shape[1] > 0
+        if self.late is None and not told:
+            said = np.empty(len(U))
+            combine_rows(self.mixture.buffer, Z, y, stakes, said)
+            return said
+        layer = self._hear_announcements()
+        said_now = len(RATIOS) + (WHOLE if layer.awake else PROMPT)
+        kept = np.full((len(U), len(RATIOS) + MEMORY), math.nan)
+        late = np.zeros(len(U))
+        if delayed is not None and told:
+            kept[...], late = delayed.memory, delayed.late
+        layer.answer(self.mixture, Z, y, stakes, kept, late)
+        return kept[:, said_now].copy()
 
-    def _play(self, X: Matrix, y: Vector, stakes: Vector, late: Vector | None) -> Vector:
-        said = np.zeros(len(X)) if self.scaling is None else self._announced(self.scaling(X), y, stakes)
-        if late is not None:
-            said = np.where(np.isnan(late), said, late)
+    def _play(self, X: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None) -> Vector:
+        said = np.zeros(len(X)) if self.scaling is None else self._announced(self.scaling(X), y, stakes, delayed)
+        if delayed is not None:
+            said = np.where(np.isnan(delayed.logits), said, delayed.logits)
         self.tally[ROUNDS] += len(X)
         self.tally[LOSS] += stakes @ softplus_many(np.where(y == 1.0, -said, said))
         return said
@@ -197,8 +246,12 @@ class BandwidthMixture(Forecaster):
                 self._announced(now(rows), y, stakes)
         elif self.rounds >= RETIRING:
             unheard = self.mixture.negligible()
+            if self.late is not None and self.late.awake:
+                unheard = np.minimum(unheard, self.late.negligible())
             for i in np.flatnonzero(unheard * self.unheard):
                 self.mixture.retire(int(i))
+                if self.late is not None:
+                    self.late.retire(int(i))
             self.unheard[:] = unheard
         self.sample.thin()
 
@@ -206,4 +259,6 @@ class BandwidthMixture(Forecaster):
         self.scaling = scaling
         self.maps = [self.source.fresh(self.width, ratio, i) for i, ratio in enumerate(RATIOS)]
         self.mixture = Mixture(np.ones(len(RATIOS)))
+        if self.late is not None:
+            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
         self.unheard[:] = 0.0

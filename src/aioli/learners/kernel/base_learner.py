@@ -9,6 +9,8 @@ import numpy as np
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.aioli import AIOLI
+from aioli.learners.announcements import Delayed
+from aioli.learners.base import ColumnLearner
 from aioli.learners.protocol import Learner, certifies, grows, learns_late, require_learner
 from aioli.learners.registry import restore_learner, snapshot_part
 from aioli.numerics.compiling import Matrix, Vector
@@ -28,8 +30,16 @@ class Forecaster(ABC):
         """Return each row's log-odds, as if it came next; changes nothing."""
 
     @abstractmethod
-    def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; return each row's probability before its label."""
+
+    @abstractmethod
+    def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """Return each row's log-odds, as if it came next, and what its ticket keeps."""
+
+    @abstractmethod
+    def forget_announcing(self) -> None:
+        """Drop what came to life with the first announcement, which was taken back."""
 
     @property
     @abstractmethod
@@ -109,11 +119,24 @@ class BaseLearner:
             return self.learner.predict_logit_many(F)
         return finite_logit_many(self.learner.predict_many(F))
 
-    def play(self, F: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def announce(self, F: Matrix) -> tuple[Vector, Matrix]:
+        """Return each row's log-odds, as if it came next, and what its ticket keeps: what the learner's own would."""
+        if isinstance(self.learner, ColumnLearner):
+            return self.learner._announce_within(F)
+        return self.logits(F), np.empty((len(F), 0))
+
+    def play(self, F: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; return each row's probability before its label."""
-        if learns_late(self.learner):
-            return self.learner.learn_many(F, y, weights, logits)
-        return np.asarray(self.learner.learn_many(F, y))
+        if not learns_late(self.learner):
+            return np.asarray(self.learner.learn_many(F, y))
+        if delayed is not None and delayed.memory.shape[1] and isinstance(self.learner, ColumnLearner):
+            return self.learner._learn_within(F, y, weights, delayed)
+        return self.learner.learn_many(F, y, weights, None if delayed is None else delayed.logits)
+
+    def forget_announcing(self) -> None:
+        """Drop what came to life with the first announcement, which was taken back."""
+        if isinstance(self.learner, ColumnLearner):
+            self.learner._withdraw(0)
 
     def grow(self) -> Self:
         """Make room for one more feature, as if it had been there, and 0, from the first row."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from aioli.errors import AioliError, CapabilityMissing, ParameterRefused
 from aioli.learners.aioli import AIOLI
+from aioli.learners.announcements import Delayed
 from aioli.learners.base import RowsLearner
 from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture, FeatureMaps, require_bandwidth
 from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
@@ -57,6 +58,10 @@ class FeatureMap(Forecaster):
         """Return the base learner's certificate, against the functions that its features span."""
         own = self.base.certificate(tight)
         return Certificate(own, own.radius, own.rounds, own.theorem, f"bandwidth {self.bandwidth:g}")
+
+    def forget_announcing(self) -> None:
+        """Drop what the base learner brought to life with the first announcement, which was taken back."""
+        self.base.forget_announcing()
 
     def scaled(self, X: Matrix) -> Matrix:
         """Return the rows in units of the bandwidth; beyond `FARTHEST` all are equally far."""
@@ -175,21 +180,42 @@ class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
             return np.zeros(len(rows))
         return np.concatenate([known.logits(X) for _, X in _together(rows)])
 
+    def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
+        self._require_late_labels()
+        known = self._forecaster or self._begin(rows.width)  # a new one is dropped: nothing is learned yet
+        parts = [known.announce(X) for _, X in _together(rows)]
+        return np.concatenate([logits for logits, _ in parts]), np.concatenate([kept for _, kept in parts])
+
+    def _forget_announcing(self) -> None:
+        if self._forecaster is not None:
+            self._forecaster.forget_announcing()
+
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
+        delayed = None if logits is None else Delayed.by_logits(as_logits(logits, len(rows)))
+        return self._learn_rows(rows, labels, weights, delayed)
+
+    def _answer(self, rows: Rows, labels: Vector, weights: object, delayed: Delayed) -> None:
+        self._learn_rows(rows, labels, weights, delayed)
+
+    def _require_late_labels(self) -> None:
+        if not learns_late(self._base.learner):
+            raise CapabilityMissing(
+                f"{self._base.learner!r} takes neither weights nor late labels (nothing was learned)"
+            )
+
+    def _learn_rows(self, rows: Rows, labels: Vector, weights: object, delayed: Delayed | None) -> Vector:
         stakes: Vector | None = as_weights(weights, rows, LONGEST, self._base.heaviest)
-        late = None if logits is None else as_logits(logits, len(rows))
         if stakes is not None and (stakes == 1.0).all():
             stakes = None
-        base = self._base.learner
-        if not learns_late(base) and (stakes is not None or late is not None):
-            raise CapabilityMissing(f"{base!r} takes neither weights nor late labels (nothing was learned)")
+        if stakes is not None or delayed is not None:
+            self._require_late_labels()
         self._forecaster = known = self._forecaster or self._begin(rows.width)
         said = [
             known.play(
                 X,
                 labels[start : start + len(X)],
                 None if stakes is None else stakes[start : start + len(X)],
-                None if late is None else late[start : start + len(X)],
+                None if delayed is None else delayed.of(slice(start, start + len(X))),
             )
             for start, X in _together(rows)
         ]

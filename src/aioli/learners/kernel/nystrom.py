@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.bandwidth import BandwidthMixture
 from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.dictionary import Dictionary, restricted
@@ -139,15 +140,15 @@ class NystromMap(FeatureMap):
 
     def logits(self, X: Matrix) -> Vector:
         """Return each row's log-odds, as if it came next: one that would join the dictionary has its own coordinate."""
-        F = self.dictionary.coordinates(self.scaled(X))
-        residuals = _residuals(F)
-        joining = residuals > self.threshold
-        if self.full or not joining.any():
-            return self.base.logits(F)
-        own = np.sqrt(np.where(joining, residuals, 0.0))
-        return copy.deepcopy(self.base).grow().logits(np.column_stack([F, own]))
+        base, F = self._coordinates(X)
+        return base.logits(F)
 
-    def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """Return each row's log-odds, as if it came next, and what its ticket keeps."""
+        base, F = self._coordinates(X)
+        return base.announce(F)
+
+    def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; returns each row's probability before its label."""
         X = self.scaled(X)
         said = np.empty(len(X))
@@ -159,7 +160,7 @@ class NystromMap(FeatureMap):
                 X[rows],
                 y[rows],
                 None if weights is None else weights[rows],
-                None if logits is None else logits[rows],
+                None if delayed is None else delayed.of(rows),
             )
             said[t : t + len(played)] = played
             t += len(played)
@@ -192,7 +193,17 @@ class NystromMap(FeatureMap):
 
     # ---- within
 
-    def _growing(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def _coordinates(self, X: Matrix) -> tuple[BaseLearner, Matrix]:
+        """Return the rows' coordinates, and who plays on them: a copy with room for those that would join."""
+        F = self.dictionary.coordinates(self.scaled(X))
+        residuals = _residuals(F)
+        joining = residuals > self.threshold
+        if self.full or not joining.any():
+            return self.base, F
+        own = np.sqrt(np.where(joining, residuals, 0.0))
+        return copy.deepcopy(self.base).grow(), np.column_stack([F, own])
+
+    def _growing(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Play all rows; each that is new joins the dictionary before it is announced, while there is room."""
         F = self.dictionary.coordinates(X)
         residuals = _residuals(F)
@@ -203,17 +214,17 @@ class NystromMap(FeatureMap):
             if not new.size:
                 break
             j = first + int(new[0])
-            self._learn(F, y, weights, logits, slice(first, j), said)
+            self._learn(F, y, weights, delayed, slice(first, j), said)
             further = self.dictionary.next_coordinate(X, F, X[j], F[j], residuals[j])
             self.dictionary.add(X[j], F[j], residuals[j])
             self.base.grow()
             F = np.column_stack([F, further])
             residuals = residuals - further * further
             first = j
-        self._learn(F, y, weights, logits, slice(first, len(X)), said)
+        self._learn(F, y, weights, delayed, slice(first, len(X)), said)
         return said
 
-    def _swapping(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def _swapping(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Play rows up to the first that deserves a place, which it takes once it has been played."""
         F = self.dictionary.coordinates(X)
         residuals = _residuals(F)
@@ -226,7 +237,7 @@ class NystromMap(FeatureMap):
             if new.size:
                 end, leaving = int(new[0]) + 1, int(np.argmin(redundancies))
         said = np.empty(end)
-        self._learn(F, y, weights, logits, slice(0, end), said)
+        self._learn(F, y, weights, delayed, slice(0, end), said)
         self.mean, self.least = float(means[end - 1]), float(leasts[end - 1])
         if leaving is not None:
             self._swap(leaving, X[end - 1])
@@ -242,11 +253,11 @@ class NystromMap(FeatureMap):
         self.block = SMALLEST_BLOCK // 2  # doubled at once
 
     def _learn(
-        self, F: Matrix, y: Vector, weights: Vector | None, logits: Vector | None, rows: slice, said: Vector
+        self, F: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None, rows: slice, said: Vector
     ) -> None:
         if rows.start < rows.stop:
-            given = (None if each is None else each[rows] for each in (weights, logits))
-            said[rows] = self.base.play(F[rows], y[rows], *given)
+            stakes = None if weights is None else weights[rows]
+            said[rows] = self.base.play(F[rows], y[rows], stakes, None if delayed is None else delayed.of(rows))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
+from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
 from aioli.learners.parameters import require_whole
@@ -136,9 +137,13 @@ class FourierMap(FeatureMap):
         """Return each row's log-odds, as if it came next; changes nothing."""
         return self.base.logits(self.map(X))
 
-    def play(self, X: Matrix, y: Vector, weights: Vector | None, logits: Vector | None) -> Vector:
+    def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """Return each row's log-odds, as if it came next, and what its ticket keeps."""
+        return self.base.announce(self.map(X))
+
+    def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; return each row's probability before its label."""
-        return self.base.play(self.map(X), y, weights, logits)
+        return self.base.play(self.map(X), y, weights, delayed)
 
     def snapshot(self) -> Snapshot:
         """Return the base learner, and the directions too: another version of NumPy may draw others."""

@@ -79,9 +79,7 @@ class WideState:
 
     def announce(self, rows: SparseChunk) -> tuple[Vector, Matrix]:
         """Return the log-odds of rows, each as if it came next, and what their tickets keep. O(K nnz + K²) a row."""
-        if self.late is None:
-            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
-        return self.late.announce(self.mixture, self._asked(rows))
+        return self._hear_announcements().announce(self.mixture, self._asked(rows))
 
     def play(
         self,
@@ -97,16 +95,22 @@ class WideState:
         Where rows were announced earlier, `kept` is what their tickets kept, and `late` by how many rows each is late.
         """
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
-        if self.late is None:
+        if self.late is None and kept is None:
             play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, weights, logits)
             return
         if kept is None or late is None:
             kept, late = np.full((labels.size, self.kinds.size + 1 + MEMORY), math.nan), np.zeros(labels.size)
-        layer = self.late
+        layer = self._hear_announcements()
         known = *state, layer.numbers, layer.experts, layer.stacker
         sparse = rows.indptr, rows.indices, rows.data, rows.norms
         given = labels, weights, logits, kept, late
         play_rows_late(*known, *sparse, *given)
+
+    def _hear_announcements(self) -> LateMixture:
+        """Return what learns from announcements, which comes to life with the first of them."""
+        if self.late is None:
+            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
+        return self.late
 
     def _asked(self, rows: SparseChunk) -> Matrix:
         """Return each expert's log-odds of each row, naive Bayes last."""
