@@ -14,7 +14,7 @@ import numpy as np
 from aioli.errors import CapabilityMissing, RowRefused
 from aioli.learners.protocol import Learner, weighs
 from aioli.numerics.compiling import Vector
-from aioli.streams.files.table import Where
+from aioli.streams.files.where import Where
 from aioli.streams.protocol import Batch
 
 __all__ = ["Alone", "Announced", "Loop", "Observer", "Player", "learn_batch"]

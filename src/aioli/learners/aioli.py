@@ -11,7 +11,7 @@ from numpy import ndarray
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement
 from aioli.learners.base import RowsLearner
-from aioli.learners.parameters import as_given, require_number, with_parameters
+from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
@@ -266,19 +266,8 @@ class AIOLI(Remembering, RowsLearner[Rows]):
             played["ridge"] = None
         return as_given(self, played)
 
-    def _parameters(self) -> dict[str, Plain]:
-        return {
-            "radius": self.radius,
-            "ridge": self.ridge,
-            "regulariser": self.regulariser,
-            "curvature": self.curvature,
-            "forgetting": self.forgetting,
-            "intercept": self.intercept,
-        }
-
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={value!r}" for name, value in self._parameters().items())
-        return f"AIOLI({given}){self._repr_suffix()}"
+        return f"AIOLI({written_parameters(self)}){self._repr_suffix()}"
 
     # ---- within
 

@@ -3,9 +3,9 @@
 import copy
 from collections.abc import Sized
 
-from aioli.errors import CapabilityMissing, ParameterRefused
+from aioli.errors import CapabilityMissing
 from aioli.learners.auto.auto import Auto
-from aioli.learners.protocol import Learner, learns_late, require_learner, weighs
+from aioli.learners.protocol import Learner, learns_late, require_fresh, weighs
 from aioli.numerics.compiling import Vector
 
 __all__ = ["fresh_copy", "learn_rows", "learn_rows_as_batch"]
@@ -15,14 +15,7 @@ def fresh_copy(template: Learner | None) -> Learner:
     """Return a learner of the template's parameters that has seen nothing; `Auto()` where none was given."""
     if template is None:
         return Auto()
-    learner = require_learner(template)
-    if learner.rounds:
-        raise ParameterRefused(
-            f"learner has learned from {learner.rounds} rows already; give a fresh one: a copy of it will learn",
-            parameter="learner",
-            value=template,
-        )
-    return copy.deepcopy(learner)
+    return copy.deepcopy(require_fresh(template, "; give a fresh one: a copy of it will learn"))
 
 
 def learn_rows(learner: Learner, X: object, labels: object, weights: object = None) -> Vector:

@@ -18,6 +18,7 @@ __all__ = [
     "require_share",
     "require_whole",
     "with_parameters",
+    "written_parameters",
 ]
 
 Made = TypeVar("Made")
@@ -62,6 +63,12 @@ def plain_parameters(learner: object) -> dict[str, Plain]:
     """Return the parameters that a learner was made with, each read from its attribute of the same name."""
     given = vars(learner)
     return {name: _plain(name, given[name]) for name in signature(type(learner)).parameters}
+
+
+def written_parameters(learner: object) -> str:
+    """Return the parameters of a learner as a call writes them: "radius=4.0, ridge=None"."""
+    given = vars(learner)
+    return ", ".join(f"{name}={given[name]!r}" for name in signature(type(learner)).parameters)
 
 
 def as_given(learner: object, played: Mapping[str, Plain]) -> dict[str, Plain]:

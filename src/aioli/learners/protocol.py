@@ -33,6 +33,7 @@ __all__ = [
     "merges",
     "mixes",
     "names_columns",
+    "require_fresh",
     "require_learner",
     "saves",
     "takes_sparse_rows",
@@ -222,7 +223,15 @@ weighs = Question[Weighs](Capability.WEIGHS)
 def require_learner(learner: object, parameter: str = "learner") -> Learner:
     """Return the learner, or refuse what is none, such as a class in place of an object."""
     if isinstance(learner, type) or not isinstance(learner, Learner):
-        raise ParameterRefused(
-            f"{parameter} is {learner!r}; give a learner, such as AIOLI() or Auto()", parameter=parameter, value=learner
-        )
+        message = f"{parameter} is {learner!r}; give a learner, such as AIOLI() or Auto()"
+        raise ParameterRefused(message, parameter=parameter, value=learner)
     return learner
+
+
+def require_fresh(learner: object, advice: str) -> Learner:
+    """Return the learner, or refuse one that has learned from rows already, with advice behind how many."""
+    given = require_learner(learner)
+    if given.rounds:
+        message = f"learner has learned from {given.rounds} rows already{advice}"
+        raise ParameterRefused(message, parameter="learner", value=given)
+    return given

@@ -48,14 +48,9 @@ class Pass:
 
 
 @dataclass(frozen=True)
-class Cost:
+class Cost(Pass):
     """A row of the table: loss in nats, seconds, the kernel's error; of the exact learner, the best loss and d_eff."""
 
-    target: str
-    learner: str
-    size: int
-    n: int
-    seed: int
     loss: float
     seconds: float
     error: float

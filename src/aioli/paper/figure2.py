@@ -37,13 +37,9 @@ class LawRun:
 
 
 @dataclass(frozen=True)
-class Regret:
+class Regret(LawRun):
     """A row of the table: a learner's regret in nats, against the ball |θ| ≤ ln n, and against every θ there is."""
 
-    law: str
-    n: int
-    chi: int
-    seed: int
     learner: str
     regret: float
     beyond: float

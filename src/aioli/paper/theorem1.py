@@ -22,7 +22,7 @@ from aioli.paper.results_folder import ResultsFolder
 from aioli.streams.laws import hazan_koren_levy
 from aioli.streams.synthetic import against, named
 
-__all__ = ["EXPERIMENT", "on_the_sphere"]
+__all__ = ["EXPERIMENT", "SphereRun", "on_the_sphere"]
 
 STREAMS = ("logistic", "separable", "noisy", "rotating", "hkl", "adversary", "adversary, one row")
 VARIANTS: tuple[tuple[str, Curvature, float], ...] = (
@@ -35,8 +35,8 @@ ROUNDING = 1e-6  # nats: best_in_ball is right to 1e-8, and sums over 10⁴ roun
 
 
 @dataclass(frozen=True)
-class Bounded:
-    """A run plays a stream of n rows and d columns, for every λ and variant at once."""
+class SphereRun:
+    """A run plays a stream of n rows of length 1 and d columns; B is the radius of the ball."""
 
     stream: str
     d: int
@@ -66,14 +66,14 @@ class Chain:
         return all(low <= high + ROUNDING for low, high in pairwise(ordered))
 
 
-def plan(fast: bool) -> list[Bounded]:
+def plan(fast: bool) -> list[SphereRun]:
     """Plan widths from 1 to 64 and radii from 1 to 16; one law has one column only, and to turn takes two."""
     n, widths = (400, (1, 4)) if fast else (10_000, (64, 16, 4, 1))
     cells = product(STREAMS, widths, (1.0, 4.0, 16.0))
-    return [Bounded(name, d, B, n) for name, d, B in cells if d == 1 or name != "hkl" if d > 1 or name != "rotating"]
+    return [SphereRun(name, d, B, n) for name, d, B in cells if d == 1 or name != "hkl" if d > 1 or name != "rotating"]
 
 
-def measure(run: Bounded) -> list[Chain]:
+def measure(run: SphereRun) -> list[Chain]:
     """Play three ridges and four variants, each after n/100, n/10 and n rows."""
     lengths = (run.n // 100, run.n // 10, run.n)
     known = None if run.stream.startswith("adversary") else _law(run)
@@ -94,7 +94,7 @@ def on_the_sphere(X: Matrix) -> Matrix:
     return np.asarray(X / np.linalg.norm(X, axis=1, keepdims=True))
 
 
-def _law(run: Bounded) -> tuple[Matrix, Vector]:
+def _law(run: SphereRun) -> tuple[Matrix, Vector]:
     if run.stream == "hkl":
         return hazan_koren_levy(round(math.exp(run.radius)), epsilon=run.n ** (-2 / 3)).take(run.n, seed=0)
     X, y = named(run.stream, width=run.d).take(run.n, seed=0)
@@ -102,7 +102,7 @@ def _law(run: Bounded) -> tuple[Matrix, Vector]:
 
 
 def _played(
-    learner: AIOLI, run: Bounded, lengths: Sequence[int], known: tuple[Matrix, Vector] | None
+    learner: AIOLI, run: SphereRun, lengths: Sequence[int], known: tuple[Matrix, Vector] | None
 ) -> Iterator[tuple[int, Matrix, Vector]]:
     """Play on to each length; yield it with the rows and labels so far. An adversary's labels are made on the way."""
     X, y = known or (_adversary_rows(run), np.empty(run.n))
@@ -116,7 +116,7 @@ def _played(
         yield n, X[:n], y[:n]
 
 
-def _adversary_rows(run: Bounded) -> Matrix:
+def _adversary_rows(run: SphereRun) -> Matrix:
     if run.stream == "adversary, one row":
         return np.eye(1, run.d).repeat(run.n, axis=0)
     return on_the_sphere(np.random.default_rng(1).standard_normal((run.n, run.d)))

@@ -6,7 +6,7 @@ so that `AIOLI` with the paper's curvature is the exact argmin that the steps ap
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from itertools import product
 
 import numpy as np
@@ -17,7 +17,7 @@ from aioli.learners.baselines.algorithm2 import Algorithm2
 from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.results_folder import ResultsFolder
-from aioli.paper.theorem1 import on_the_sphere
+from aioli.paper.theorem1 import SphereRun, on_the_sphere
 from aioli.states.certificate import theorem_bound
 from aioli.streams.synthetic import against, named
 
@@ -25,34 +25,23 @@ __all__ = ["EXPERIMENT"]
 
 
 @dataclass(frozen=True)
-class Descent:
-    """A run plays a stream of n rows and d columns with B; λ is 1/B²."""
+class Kept(SphereRun):
+    """A row of the table: regret and bound in nats, T, and the farthest of a probability from the exact argmin's.
 
-    stream: str
-    d: int
-    radius: float
-    n: int
+    λ is 1/B².
+    """
 
-
-@dataclass(frozen=True)
-class Kept:
-    """A row of the table: regret and bound in nats, T, and the farthest of a probability from the exact argmin's."""
-
-    stream: str
-    d: int
-    radius: float
-    n: int
     steps: int
     regret: float
     bound: float
     farthest: float
 
 
-def plan(fast: bool) -> list[Descent]:
+def plan(fast: bool) -> list[SphereRun]:
     """Plan runs where n·T gradient steps can be afforded: T grows like B²."""
     radii, sizes, widths = ((1.0, 2.0), (100,), (1, 4)) if fast else ((1.0, 2.0, 4.0, 8.0), (100, 1000), (1, 4, 16))
     cells = product(("logistic", "separable", "adversary"), widths, reversed(radii), reversed(sizes))
-    return [Descent(name, d, B, n) for name, d, B, n in cells]
+    return [SphereRun(name, d, B, n) for name, d, B, n in cells]
 
 
 def steps(n: int, radius: float, ridge: float, widest: float = 1.0) -> int:
@@ -61,7 +50,7 @@ def steps(n: int, radius: float, ridge: float, widest: float = 1.0) -> int:
     return math.ceil((4.0 + ratio) * math.log(3.0 * n**2 * ratio * (n * ratio / 8.0 + radius)))
 
 
-def measure(run: Descent) -> list[Kept]:
+def measure(run: SphereRun) -> list[Kept]:
     """Play the listing with T steps, and the exact learner on the same rows and labels."""
     ridge = run.radius**-2
     T = steps(run.n, run.radius, ridge)
@@ -77,7 +66,7 @@ def measure(run: Descent) -> list[Kept]:
     farthest = float(np.max(np.abs(p - exact.learn_many(X, y))))
     regret = listing.loss - best_in_ball(X, y, run.radius, intercept=False).loss
     bound = theorem_bound(run.n, run.d, radius=run.radius, ridge=ridge, regulariser=1.0, tight=False, widest=1.0)
-    return [Kept(run.stream, run.d, run.radius, run.n, T, regret, bound + 1.0, farthest)]
+    return [Kept(**asdict(run), steps=T, regret=regret, bound=bound + 1.0, farthest=farthest)]
 
 
 def tell(rows: list[Kept], folder: ResultsFolder) -> list[Claim]:

@@ -9,7 +9,8 @@ import numpy as np
 from aioli.numerics.compiling import Vector, compiled
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.cell_values import as_number
-from aioli.streams.files.table import Texts, Where, row_refused
+from aioli.streams.files.table import Texts
+from aioli.streams.files.where import Where, row_refused
 
 __all__ = ["Labels"]
 

@@ -6,7 +6,8 @@ from typing import Protocol
 
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.table import Features, SparseTable, Table, Tables, Where
+from aioli.streams.files.table import Features, SparseTable, Table, Tables
+from aioli.streams.files.where import Where
 from aioli.streams.labels import Labels
 
 __all__ = ["Batch", "Stream"]
@@ -35,27 +36,34 @@ class Batch:
 
 
 class Stream(Protocol):
-    """Rows with labels that come in an order, can be left after any table and gone on with from a snapshot."""
+    """Rows with labels that come in an order, can be left after any table and gone on with from a snapshot.
 
-    @property
-    def name(self) -> str:
-        """The file, folder or law that the rows come from."""
+    Attributes
+    ----------
+    name
+        The file, folder or law that the rows come from.
+    label
+        The name of the label's column; None where the rows have no label.
+    labels
+        What the two classes are called, and how many rows of each have been encoded.
+    kinds
+        What each column is, the label among them; empty for sparse files, which have no columns.
+    sparse
+        Whether batches hold CSR arrays.
+    hostile
+        Whether labels depend on what the learner says, so that no table may be encoded ahead of the learner.
+    """
 
-    @property
-    def label(self) -> str | None:
-        """The name of the label's column; None where the rows have no label."""
-
-    @property
-    def labels(self) -> Labels:
-        """What the two classes are called, and how many rows of each have been encoded."""
+    name: str
+    label: str | None
+    labels: Labels
+    kinds: dict[str, str]
+    sparse: bool
+    hostile: bool
 
     @property
     def features(self) -> list[str]:
         """The names of the features so far, in their order."""
-
-    @property
-    def kinds(self) -> Mapping[str, str]:
-        """What each column is, the label among them; empty for sparse files, which have no columns."""
 
     @property
     def missing(self) -> Mapping[str, int]:
@@ -70,16 +78,8 @@ class Stream(Protocol):
         """How many values had to share a hashed feature with others."""
 
     @property
-    def sparse(self) -> bool:
-        """Whether batches hold CSR arrays."""
-
-    @property
     def fraction(self) -> float | None:
         """How much of the stream has been read, from 0 to 1; None where its length is not known."""
-
-    @property
-    def hostile(self) -> bool:
-        """Whether labels depend on what the learner says, so that no table may be encoded ahead of the learner."""
 
     @property
     def rereadable(self) -> bool:

@@ -9,7 +9,8 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.table import NUMBER, Numbered, SparseTable, Table, Tables, Where
+from aioli.streams.files.table import NUMBER, SparseTable, Table, Tables
+from aioli.streams.files.where import Numbered, Where
 from aioli.streams.labels import Labels
 from aioli.streams.laws import Law
 from aioli.streams.protocol import Batch
@@ -39,7 +40,7 @@ class SyntheticStream:
 
     sparse = False
     rereadable = True
-    label = "label"
+    label: str | None = "label"
     shared = 0
 
     def __init__(self, source: str, rows: int, seed: int, snapshot: Snapshot | None = None) -> None:

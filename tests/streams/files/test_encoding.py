@@ -9,7 +9,8 @@ from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams import encoding
 from aioli.streams.encoding import BUCKET, BUCKETS, Encoder
 from aioli.streams.files.cell_values import days_since_1970, kind_of
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, Numbered, SparseTable, Table, Texts
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, SparseTable, Table, Texts
+from aioli.streams.files.where import Numbered
 from aioli.streams.sparse_encoding import SHARED, SparseEncoder
 
 KINDS = {"size": NUMBER, "colour": CATEGORY, "when": DATE, "id": SKIPPED, "shape": CATEGORY}

@@ -4,7 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.streams.files.table import Numbered, Texts
+from aioli.streams.files.table import Texts
+from aioli.streams.files.where import Numbered
 from aioli.streams.labels import Labels
 
 where = Numbered("a.csv", "line", range(2, 1 << 20))

@@ -71,9 +71,7 @@ class Algorithm2(RowByRow):
         super().__init__(intercept=intercept)
         for name, value in (("radius", radius), ("ridge", ridge), ("widest", widest), ("steps", steps)):
             if value is not None and not 0 < value < math.inf:
-                raise ParameterRefused(
-                    f"{name} is {value!r}; it must be a finite number above 0", parameter=name, value=value
-                )
+                raise ParameterRefused.unlike(name, value, "a finite number above 0")
         self.radius = radius
         self.ridge = ridge
         self.widest = widest

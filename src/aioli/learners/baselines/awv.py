@@ -33,20 +33,16 @@ class AWV(RidgeBase):
 
     Parameters
     ----------
-    ridge
-        λ: the bound pays λ‖θ‖² for it, and log(1/λ). A row longer than 1e8·√λ is refused.
-    intercept
-        Whether every row has a further column of ones.
+    ridge, intercept
+        λ: the bound pays λ‖θ‖² for it, and log(1/λ); a row longer than 1e8·√λ is refused. And whether every row has a
+        further column of ones.
 
     Examples
     --------
     >>> from aioli.learners.baselines.awv import AWV
     >>> learner = AWV(intercept=False)
-    >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
-    ...     print(f"{learner.learn(x, y):.6f}")
-    0.500000
-    0.437630
-    0.407556
+    >>> learner.learn_many([[1.2, -1.6], [-2.0, 0.0], [0.0, 2.0]], [1, 0, 1]).round(6)
+    array([0.5     , 0.43763 , 0.407556])
     >>> print(f"{learner.square_loss:.4f}, at most {learner.square_regret_bound(radius=1.0):.4f} above any ‖θ‖ ≤ 1")
     3.1700, at most 4.8918 above any ‖θ‖ ≤ 1
 

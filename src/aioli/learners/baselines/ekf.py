@@ -25,20 +25,15 @@ class EKF(RidgeBase):
 
     Parameters
     ----------
-    ridge
-        λ: half the prior precision, as in AIOLI: the penalty is λ‖θ‖². A row longer than 1e8·√λ is refused.
-    intercept
-        Whether every row has a further column of ones.
+    ridge, intercept
+        λ: half the prior precision, as in AIOLI: the penalty is λ‖θ‖²; a row longer than 1e8·√λ is refused. And
+        whether every row has a further column of ones.
 
     Examples
     --------
     >>> from aioli.learners.baselines.ekf import EKF
-    >>> learner = EKF(intercept=False)
-    >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
-    ...     print(f"{learner.learn(x, y):.6f}")
-    0.500000
-    0.401312
-    0.391008
+    >>> EKF(intercept=False).learn_many([[1.2, -1.6], [-2.0, 0.0], [0.0, 2.0]], [1, 0, 1]).round(6)
+    array([0.5     , 0.401312, 0.391008])
 
     References
     ----------

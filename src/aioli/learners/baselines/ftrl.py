@@ -47,11 +47,8 @@ class FTRL(RidgeBase):
     --------
     >>> from aioli.learners.baselines.ftrl import FTRL
     >>> learner = FTRL(intercept=False)
-    >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
-    ...     print(f"{learner.learn(x, y):.6f}")
-    0.500000
-    0.400136
-    0.387570
+    >>> learner.learn_many([[1.2, -1.6], [-2.0, 0.0], [0.0, 2.0]], [1, 0, 1]).round(6)
+    array([0.5     , 0.400136, 0.38757 ])
     >>> print(f"regret at most {learner.regret_bound(radius=1.0):.4f} nats against ‖θ‖ ≤ 1")
     regret at most 1.4843 nats against ‖θ‖ ≤ 1
 

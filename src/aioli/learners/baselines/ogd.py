@@ -28,24 +28,20 @@ class OGD(RowByRow):
 
     Parameters
     ----------
-    radius
-        B: θ stays in the ball of this radius, and the regret is bounded against all of it.
+    radius, intercept
+        B: θ stays in the ball of this radius, and the regret is bounded against all of it. And whether every row has a
+        further column of ones.
     widest
         R: the largest ‖x‖ there will be, the intercept's 1 counted in. None, or a longer row, takes the largest so far.
         The bound is the same, with the R of the last round: the label's row is known when its step is taken, so
         ‖g‖ ≤ R in every round, and an R that grows makes the steps shorter still.
-    intercept
-        Whether every row has a further column of ones.
 
     Examples
     --------
     >>> from aioli.learners.baselines.ogd import OGD
     >>> learner = OGD(radius=2.0, intercept=False)
-    >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
-    ...     print(f"{learner.learn(x, y):.6f}")
-    0.500000
-    0.231475
-    0.167982
+    >>> learner.learn_many([[1.2, -1.6], [-2.0, 0.0], [0.0, 2.0]], [1, 0, 1]).round(6)
+    array([0.5     , 0.231475, 0.167982])
     >>> learner
     OGD(radius=2.0, widest=None, intercept=False)  # 3 rows, 0.9134 nats a row
     >>> round(learner.regret_bound(), 3)  # 3·2·2·√3

@@ -50,11 +50,8 @@ class ONS(RowByRow):
     --------
     >>> from aioli.learners.baselines.ons import ONS
     >>> learner = ONS(radius=2.0, widest=2.0, intercept=False)
-    >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
-    ...     print(f"{learner.learn(x, y):.6f}")
-    0.500000
-    0.456214
-    0.441777
+    >>> learner.learn_many([[1.2, -1.6], [-2.0, 0.0], [0.0, 2.0]], [1, 0, 1]).round(6)
+    array([0.5     , 0.456214, 0.441777])
     >>> round(learner.regret_bound(), 2)
     14.53
 
@@ -73,11 +70,8 @@ class ONS(RowByRow):
         require_positive(radius=radius, widest=widest)
         BR = radius * widest
         if BR > 700.0:
-            raise ParameterRefused(
-                f"radius·widest is {BR:g}; above 700 the step, e^-BR, is 0 in float64: choose a smaller ball",
-                parameter="radius",
-                value=radius,
-            )
+            message = f"radius·widest is {BR:g}; above 700 the step, e^-BR, is 0 in float64: choose a smaller ball"
+            raise ParameterRefused(message, parameter="radius", value=radius)
         self.radius = radius
         self.widest = widest
         self._gamma = 0.5 * min(1.0 / (8.0 * BR), math.exp(-BR))

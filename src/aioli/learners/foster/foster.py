@@ -61,11 +61,8 @@ class Foster(RowByRow):
     --------
     >>> from aioli.learners.foster.foster import Foster
     >>> learner = Foster(radius=2.0, intercept=False)
-    >>> for x, y in [([1.2, -1.6], 1), ([-2.0, 0.0], 0), ([0.0, 2.0], 1)]:
-    ...     print(f"{learner.learn(x, y):.6f}")
-    0.500000
-    0.373117
-    0.362671
+    >>> learner.learn_many([[1.2, -1.6], [-2.0, 0.0], [0.0, 2.0]], [1, 0, 1]).round(6)
+    array([0.5     , 0.373117, 0.362671])
     >>> print(f"{learner.loss:.4f} nats, regret at most {learner.regret_bound():.4f}")
     2.1744 nats, regret at most 4.1972
 
@@ -88,9 +85,7 @@ class Foster(RowByRow):
         super().__init__(intercept=intercept)
         require_positive(radius=radius)
         if method not in get_args(Method):
-            raise ParameterRefused(
-                f'method is {method!r}; it must be "auto", "quadrature" or "smc"', parameter="method", value=method
-            )
+            raise ParameterRefused.unlike("method", method, '"auto", "quadrature" or "smc"')
         require_whole("particles", particles, least=2)
         require_whole("seed", seed, least=0)
         self.radius = radius

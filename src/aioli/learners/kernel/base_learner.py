@@ -7,11 +7,11 @@ from typing import Self
 
 import numpy as np
 
-from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
+from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.announcements import Delayed
 from aioli.learners.base import ColumnLearner
-from aioli.learners.protocol import Learner, certifies, grows, learns_late, require_learner
+from aioli.learners.protocol import Learner, certifies, grows, learns_late, require_fresh
 from aioli.learners.registry import restore_learner, snapshot_part
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many
@@ -74,14 +74,7 @@ class BaseLearner:
     @classmethod
     def fresh(cls, learner: Learner) -> Self:
         """Return a copy of a learner that has learned nothing yet; any other is refused."""
-        given = require_learner(learner)
-        if given.rounds:
-            raise ParameterRefused(
-                f"learner has learned from {given.rounds} rows already, of other columns; give a fresh one",
-                parameter="learner",
-                value=given,
-            )
-        return cls(copy.deepcopy(given))
+        return cls(copy.deepcopy(require_fresh(learner, ", of other columns; give a fresh one")))
 
     @property
     def heaviest(self) -> float:
@@ -89,16 +82,6 @@ class BaseLearner:
         if isinstance(self.learner, AIOLI):
             return min(1e6, 0.5 * self.learner._spec.widest_row)
         return 1e6
-
-    @property
-    def rounds(self) -> int:
-        """Return how many rows it has learned from."""
-        return self.learner.rounds
-
-    @property
-    def loss(self) -> float:
-        """Return the sum of its losses so far, in nats."""
-        return self.learner.loss
 
     @property
     def state(self) -> State | None:
@@ -149,7 +132,7 @@ class BaseLearner:
         """Return the learner's certificate; an infinite one for a learner that proves nothing."""
         if certifies(self.learner):
             return self.learner.certificate(tight)
-        return Certificate(math.inf, math.inf, self.rounds, math.inf)
+        return Certificate(math.inf, math.inf, self.learner.rounds, math.inf)
 
     def snapshot(self) -> Snapshot:
         """Return the learner's own snapshot."""

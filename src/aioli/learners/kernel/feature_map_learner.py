@@ -47,12 +47,12 @@ class FeatureMap(Forecaster):
     @property
     def rounds(self) -> int:
         """Return how many rows it has learned from."""
-        return self.base.rounds
+        return self.base.learner.rounds
 
     @property
     def loss(self) -> float:
         """Return the sum of its losses so far, in nats."""
-        return self.base.loss
+        return self.base.learner.loss
 
     def certificate(self, tight: bool) -> Certificate:
         """Return the base learner's certificate, against the functions that its features span."""

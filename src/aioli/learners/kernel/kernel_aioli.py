@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
-from inspect import signature
 from typing import Self
 
 import numpy as np
@@ -17,7 +16,7 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.base import RowsLearner
 from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
-from aioli.learners.parameters import as_given, with_parameters
+from aioli.learners.parameters import as_given, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Vector
@@ -90,8 +89,7 @@ class KernelAIOLI(RemembersParts, RowsLearner[Rows | SparseRows]):
     --------
     >>> import numpy as np
     >>> from aioli import AIOLI, KernelAIOLI
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(600, 2))
+    >>> X = np.random.default_rng(0).normal(size=(600, 2))
     >>> y = (X**2).sum(axis=1) > 1.4                 # a ring around a disc
     >>> for learner in (AIOLI(), KernelAIOLI()):
     ...     p = learner.learn_many(X, y)             # each row's probability before its label
@@ -255,8 +253,7 @@ class KernelAIOLI(RemembersParts, RowsLearner[Rows | SparseRows]):
         return as_given(self, played)
 
     def __repr__(self) -> str:
-        given = ", ".join(f"{name}={vars(self)[name]!r}" for name in signature(type(self)).parameters)
-        return f"KernelAIOLI({given}){self._repr_suffix()}"
+        return f"KernelAIOLI({written_parameters(self)}){self._repr_suffix()}"
 
     # ---- within
 

@@ -65,8 +65,7 @@ class Nystrom(FeatureMapLearner):
     --------
     >>> import numpy as np
     >>> from aioli import AIOLI, Nystrom
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(2000, 2))
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> y = np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) > 0
     >>> kernel, linear = Nystrom(points=128), AIOLI()
     >>> p, q = kernel.learn_many(X, y), linear.learn_many(X, y)

@@ -49,14 +49,13 @@ class RandomFeatures(FeatureMapLearner):
     Examples
     --------
     >>> import numpy as np
-    >>> from aioli import AIOLI, RandomFeatures
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(2000, 2))
+    >>> from aioli import RandomFeatures
+    >>> X = np.random.default_rng(0).normal(size=(2000, 2))
     >>> y = np.sin(3 * X[:, 0]) * np.cos(2 * X[:, 1]) > 0
-    >>> kernel, linear = RandomFeatures(features=128), AIOLI()
-    >>> p, q = kernel.learn_many(X, y), linear.learn_many(X, y)
-    >>> print(f"{kernel.loss / 2000:.2f} nats a row, {linear.loss / 2000:.2f} for a linear learner")
-    0.17 nats a row, 0.70 for a linear learner
+    >>> learner = RandomFeatures(features=128)
+    >>> p = learner.learn_many(X, y)
+    >>> print(f"{learner.loss / 2000:.2f} nats a row; a linear learner has 0.70")
+    0.17 nats a row; a linear learner has 0.70
 
     References
     ----------

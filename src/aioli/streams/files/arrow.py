@@ -14,19 +14,8 @@ from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing
-from aioli.streams.files.table import (
-    CATEGORY,
-    DATE,
-    NUMBER,
-    SKIPPED,
-    Numbered,
-    Position,
-    Table,
-    Tables,
-    Texts,
-    Where,
-    row_refused,
-)
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, Position, Table, Tables, Texts
+from aioli.streams.files.where import Numbered, Where, row_refused
 
 __all__ = ["ArrowFile"]
 

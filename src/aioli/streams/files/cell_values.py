@@ -8,7 +8,8 @@ from datetime import UTC, datetime
 import numpy as np
 
 from aioli.numerics.compiling import Vector
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts, Where, row_refused
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, Texts
+from aioli.streams.files.where import Where, row_refused
 
 __all__ = ["as_number", "days_since_1970", "is_missing", "kind_of", "parse_date"]
 

@@ -14,8 +14,9 @@ from aioli.streams.files.byte_window import Places
 from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing, kind_of
 from aioli.streams.files.parse_cells import Integers, RowArrays
 from aioli.streams.files.parse_uniform_rows import ends_of_cells, read_regular_rows, room_for_ends
-from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Tables, Texts, row_refused
+from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Tables, Texts
 from aioli.streams.files.text_reader import TextReader
+from aioli.streams.files.where import row_refused
 
 __all__ = ["Delimited"]
 

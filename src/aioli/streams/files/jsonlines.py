@@ -9,20 +9,9 @@ import numpy as np
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing, parse_date
-from aioli.streams.files.table import (
-    CATEGORY,
-    DATE,
-    NUMBER,
-    TEXT,
-    Numbered,
-    Position,
-    Table,
-    Tables,
-    Texts,
-    Where,
-    row_refused,
-)
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Position, Table, Tables, Texts
 from aioli.streams.files.text_reader import LONGEST_SHOWN, TextReader
+from aioli.streams.files.where import Numbered, Where, row_refused
 
 __all__ = ["JSONLines"]
 

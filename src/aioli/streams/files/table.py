@@ -1,6 +1,6 @@
 """What every reader of files yields: tables of rows with named columns, or of sparse rows with named features."""
 
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.errors import FileRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.snapshots.tree import Plain
+from aioli.streams.files.where import Where
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -23,15 +23,12 @@ __all__ = [
     "TEXT",
     "Csr",
     "Features",
-    "Numbered",
     "Position",
     "Reader",
     "SparseTable",
     "Table",
     "Tables",
     "Texts",
-    "Where",
-    "row_refused",
 ]
 
 NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "skipped"  # what a column may be
@@ -40,40 +37,6 @@ Csr: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 Features: TypeAlias = "Matrix | Csr"  # rows of features
 Texts = list[str | None]  # None is missing
 Position: TypeAlias = Mapping[str, Plain]  # where a reader goes on, as it can be kept in a snapshot
-
-
-class Where(Protocol):
-    """Says where a row of a table is to be found."""
-
-    @property
-    def path(self) -> str:
-        """The file."""
-
-    def __call__(self, row: int) -> str:
-        """Return the row's place, such as "clicks.csv, line 12"."""
-
-
-@dataclass(frozen=True)
-class Numbered:
-    """Says where a row is by the numbers of the rows or lines, which begin with 1.
-
-    >>> Numbered("clicks.csv", "line", [2, 3, 7])(2)
-    'clicks.csv, line 7'
-    """
-
-    path: str
-    unit: str
-    numbers: Sequence[int]
-
-    def __call__(self, row: int) -> str:
-        """Return the row's place."""
-        return f"{self.path}, {self.unit} {self.numbers[row]}"
-
-
-def row_refused(where: Where, row: int, problem: str, column: str | None = None, unit: str = "column") -> FileRefused:
-    """Return the error for a row of a file, or for its cell in a column, which may also be called a key."""
-    place = where(row) if column is None else f"{where(row)}, {unit} {column!r}"
-    return FileRefused(f"{place}: {problem}", path=where.path, place=place.removeprefix(f"{where.path}, "))
 
 
 @dataclass(frozen=True)

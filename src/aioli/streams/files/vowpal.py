@@ -7,8 +7,9 @@ import numpy as np
 from aioli.errors import FileRefused
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import as_number
-from aioli.streams.files.table import Numbered, Position, SparseTable, Tables, row_refused
+from aioli.streams.files.table import Position, SparseTable, Tables
 from aioli.streams.files.text_reader import TextReader, shortened
+from aioli.streams.files.where import Numbered, row_refused
 
 __all__ = ["VowpalText"]
 
