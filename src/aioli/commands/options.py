@@ -1,4 +1,4 @@
-"""What a command that plays a stream was asked for."""
+"""The options of `aioli run` and `aioli compare`, parsed; they open the stream that is played."""
 
 import json
 from collections.abc import Sequence
@@ -15,7 +15,7 @@ __all__ = ["ComparisonOptions", "Options", "RunOptions"]
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What is played, by whom, and what is shown of it.
+    """The options that `aioli run` and `aioli compare` share.
 
     Attributes
     ----------
@@ -66,7 +66,7 @@ class Options:
 
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Options):
-    """What `aioli run` was asked for.
+    """The options of `aioli run`.
 
     Attributes
     ----------
@@ -83,7 +83,7 @@ class RunOptions(Options):
     every: float = 10.0
 
     def fingerprint(self) -> dict[str, Plain]:
-        """Return what must be the same for a run to go on."""
+        """Return the options that must be equal for a checkpoint to be resumed."""
         asked = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}
         plain: dict[str, Plain] = json.loads(json.dumps({**asked, **written, **asdict(self.reading)}))
@@ -92,14 +92,14 @@ class RunOptions(Options):
 
 @dataclass(frozen=True, kw_only=True)
 class ComparisonOptions(Options):
-    """What `aioli compare` was asked for.
+    """The options of `aioli compare`.
 
     Attributes
     ----------
     peers
         The libraries of the peers.
     figure
-        The plot of everybody's running loss to write.
+        The plot of all learners' running losses to write.
     """
 
     peers: Sequence[str]

@@ -22,7 +22,7 @@ __all__ = ["run_stream"]
 
 
 def run_stream(options: RunOptions) -> None:
-    """Play the stream to its end, and write all that was asked for."""
+    """Run `aioli run`: play the stream to its end, then write the model, predictions and report asked for."""
     if options.resume and options.checkpoint is None:
         raise AioliError("--resume needs --checkpoint DIR: the folder that the run was kept in")
     check_apart([options.source], [options.save, options.report, options.predictions])
@@ -47,7 +47,7 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         if isinstance(stream, SyntheticStream):
             stream.learner = learner
         with _spool(options, kept) as spool:
-            run = Run(stream, learner, [] if spool is None else [spool], watched=options.report is not None)
+            run = Run(stream, learner, [] if spool is None else [spool], with_extremes=options.report is not None)
             if kept is not None:
                 kept.restore(run)
             with closing(run):
@@ -82,7 +82,7 @@ def _play(options: RunOptions, run: Run, spool: Spool | None, kept: Checkpoints 
 
 
 def _leave(options: RunOptions, run: Run, kept: Checkpoints | None, error: BaseException) -> None:
-    """Keep what was learned, where that was asked for, when something went wrong or the user has had enough; say so."""
+    """On an error or Ctrl-C, write the checkpoint and the model asked for, and note on the error what was kept."""
     run.scoring.settle()
     if not run.rows:
         return

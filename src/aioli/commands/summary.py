@@ -1,4 +1,4 @@
-"""The end of a run: its files are written, its regret is found, its summary is printed."""
+"""Ends a run: writes its files, computes its regret, and prints its summary."""
 
 import sys
 from collections.abc import Sequence
@@ -31,7 +31,7 @@ __all__ = [
 WEIGHTS = 30  # of the largest, on the page
 
 
-def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: float, pace: float) -> None:
+def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: float, rows_per_second: float) -> None:
     """Write the files that were asked for, then print the summary."""
     if options.predictions is not None and spool is not None:
         write_predictions(options.predictions, spool, run.stream.labels.names, options.checkpoint)
@@ -39,13 +39,13 @@ def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: f
         save_model(options.save, run.learner, run.taught)
     find_regret(run)
     if options.report is not None:
-        write_report(options, options.report, run, seconds, pace)
-    summary = _summary(run, seconds, pace)
+        write_report(options, options.report, run, seconds, rows_per_second)
+    summary = _summary(run, seconds, rows_per_second)
     print(as_json(summary) if options.as_json else "\n" + as_lines(summary))
 
 
 def find_regret(run: Run) -> None:
-    """Enter the regret into the history, by a second pass, where the stream can be read twice and memory holds it."""
+    """Add the regret to the history by a second pass, where the stream can be read twice and fits into memory."""
     if run.stream.rereadable and not run.stream.sparse:
         from aioli.evaluate.regret import AFFORDABLE, with_regret
 
@@ -77,7 +77,7 @@ def certificate_of(learner: Learner) -> Certificate | None:
 
 
 def ball_of(learner: Learner, certificate: Certificate) -> str:
-    """Return in words all models against which the certificate holds."""
+    """Return in words the ball of models that the certificate holds against."""
     whose = f" of {certificate.against}" if certificate.against else ""
     if _learns_functions(learner):
         return f"every function{whose or ' of the kernel'} with ‖f‖ ≤ {certificate.radius:g}"
@@ -85,7 +85,7 @@ def ball_of(learner: Learner, certificate: Certificate) -> str:
 
 
 def _learns_functions(learner: Learner) -> bool:
-    """Return whether its models are functions of a kernel's space; kernels are loaded only to ask of a rare learner."""
+    """Return whether the learner is a kernel one; kernel modules are imported only where it might be."""
     if isinstance(learner, (AIOLI, Auto, Wide)):
         return False
     from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
@@ -94,7 +94,7 @@ def _learns_functions(learner: Learner) -> bool:
     return isinstance(learner, (FeatureMapLearner, KernelAIOLI))
 
 
-def _summary(run: Run, seconds: float, pace: float) -> dict[str, object]:
+def _summary(run: Run, seconds: float, rows_per_second: float) -> dict[str, object]:
     """Return the figures of a run, in the order in which they are read."""
     scores, certificate = run.scores, certificate_of(run.learner)
     negative, positive = run.stream.labels.names
@@ -117,13 +117,13 @@ def _summary(run: Run, seconds: float, pace: float) -> dict[str, object]:
         "negative": negative,
         "learner": repr(run.learner).partition("  #")[0],
         "seconds": seconds,
-        "rows_per_second": pace,
+        "rows_per_second": rows_per_second,
         "peak_memory_mib": _peak_memory(),
     }
 
 
 def write_report(
-    options: Options, path: str, run: Run, seconds: float, pace: float, remarks: Sequence[str] = ()
+    options: Options, path: str, run: Run, seconds: float, rows_per_second: float, remarks: Sequence[str] = ()
 ) -> None:
     """Write the page of the run, with further remarks at its end."""
     from aioli.evaluate.effects import coefficients, effects, unit_of
@@ -170,7 +170,7 @@ def write_report(
         ),
         version=__version__,
         seconds=seconds,
-        rows_per_second=pace,
+        rows_per_second=rows_per_second,
         positive=positive,
         negative=negative,
         history=tuple(run.history.points),

@@ -1,4 +1,4 @@
-"""A summary of the columns of a stream: their extremes as it goes, their kinds and what is missing at the end."""
+"""The columns of a stream as a report lists them: kind, missing values, least, mean and greatest."""
 
 from dataclasses import dataclass
 
@@ -29,13 +29,13 @@ class Column:
 
 
 class Extremes(Observer):
-    """The least, the sum and the greatest of every feature so far. O(d) a row."""
+    """Keeps count, sum, least and greatest of every feature of dense rows. O(d) a row."""
 
     def __init__(self) -> None:
         self.table: Matrix = np.zeros((4, 0))
 
     def batch_ended(self, batch: Batch) -> None:
-        """Take in the rows of a batch; new features have been 0 so far, which counts."""
+        """Count the rows of a batch; a new feature counts as 0 in all rows before."""
         X = batch.X
         if not isinstance(X, np.ndarray):
             return  # a sparse row does not hold what is 0
@@ -53,7 +53,7 @@ class Extremes(Observer):
         self.table[GREATEST] = np.maximum(self.table[GREATEST], X.max(axis=0))
 
     def of(self, place: int) -> tuple[float, float, float] | None:
-        """Return least, mean and greatest of a feature; None where it has not come."""
+        """Return least, mean and greatest of the feature at this place; None where no row had it."""
         if place >= self.table.shape[1] or not self.table[COUNT, place]:
             return None
         count, total, least, greatest = self.table[:, place].tolist()
@@ -61,7 +61,7 @@ class Extremes(Observer):
 
 
 def summarize_columns(stream: Stream, rows: int, extremes: Extremes | None) -> list[Column]:
-    """Return the columns of the stream as a report shows them."""
+    """Return one `Column` for each column but the label; a single one for sparse rows, whose features are many."""
     if stream.sparse:
         note = _shared(stream.shared)
         return [Column("features by name", "sparse", categories=len(stream.features), note=note)]

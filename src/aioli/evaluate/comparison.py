@@ -128,7 +128,7 @@ class Comparison(Run):
         stream: Stream,
         learner: Learner,
         peers: Mapping[str, Peer],
-        watched: bool = False,
+        with_extremes: bool = False,
         turn: Callable[[], None] = lambda: None,
     ) -> None:
         self.name = type(learner).__name__
@@ -136,7 +136,13 @@ class Comparison(Run):
         together = SideBySide(learner, self.entrants, turn)
         self.clock = together.clock
         super().__init__(
-            stream, learner, watched=watched, player=together, longest=PART, peers=self._losses, threads=False
+            stream,
+            learner,
+            with_extremes=with_extremes,
+            player=together,
+            longest=PART,
+            peers=self._losses,
+            threads=False,
         )
 
     @property

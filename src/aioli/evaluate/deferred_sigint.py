@@ -1,4 +1,4 @@
-"""Ctrl-C while a stream is played waits until the rows in hand have been learned, so that no state is torn."""
+"""Defers Ctrl-C until the rows that are being learned have been learned, so that no state is torn."""
 
 import signal
 import threading
@@ -11,9 +11,9 @@ __all__ = ["DeferredSigint"]
 
 
 class DeferredSigint:
-    """Hold back an interruption that comes within `busy`; a second one is raised at once.
+    """Defers a `KeyboardInterrupt` that comes within `busy` to the end of that block; a second one is raised at once.
 
-    Nothing is held back where Ctrl-C is not Python's own affair: in another thread, or under another handler.
+    Off the main thread, or where the program has set its own SIGINT handler, nothing is deferred.
     """
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class DeferredSigint:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Return a context that is left before an interruption is raised."""
+        """Return a context in which Ctrl-C is deferred; `KeyboardInterrupt` is raised when the block ends."""
         self._busy = True
         try:
             yield

@@ -29,7 +29,7 @@ INTERCEPT = "intercept"
 
 @dataclass(frozen=True)
 class Coefficient:
-    """A column's coefficient, and one standard deviation of what is known of it."""
+    """A column's coefficient and its standard deviation, the state being read as a normal law."""
 
     name: str
     weight: float
@@ -43,9 +43,9 @@ class Effect:
     Attributes
     ----------
     log_odds, uncertainty
-        What the step adds to the log-odds, and one standard deviation of what is known of it.
+        What the step adds to the log-odds, and the standard deviation of that, the state being read as a normal law.
     probability
-        That of the average row after the step.
+        The average row's probability after the step.
     level
         Whether the step is to this level of a category; else it is one standard deviation of a number.
     """
@@ -78,7 +78,7 @@ class _Linear:
 
 
 def coefficients(learner: Learner) -> list[Coefficient]:
-    """Return the coefficients, largest first; none where a learner has none to tell. `unit_of` says of what. O(d²)."""
+    """Return a linear learner's coefficients, largest first; [] for other learners. `unit_of` is their unit. O(d²)."""
     if isinstance(learner, AIOLI) and learner._state is not None:
         names = _names(learner, learner._state.width - learner.intercept)
         state, names = learner._state, [INTERCEPT, *names] if learner.intercept else names
@@ -93,14 +93,14 @@ def coefficients(learner: Learner) -> list[Coefficient]:
 
 
 def unit_of(learner: Learner) -> str:
-    """Return what the coefficients are of: one unit of a column, or one unit of an expert's view of it."""
+    """Return in words the unit of the coefficients: of a column as it came, or on the scale of an expert's view."""
     if not isinstance(learner, Auto):
         return "one unit of the column"
     return "the column on the scale of the expert that is heard most among the linear ones"
 
 
 def effects(learner: Learner, taught: Snapshot | None = None) -> Effects | None:
-    r"""Return what a step of each feature does to the average row; None where a learner cannot say it. O(d³).
+    r"""Return what a step of each feature does to the average row; None where the learner has no linear model. O(d³).
 
     A step of a number is one standard deviation, $\theta_j s_j\mathrm{sd}_j$. A step of a category is the level k
     against the average row, whose shares of the levels are $m_l$: $\theta_k s_k - \sum_l m_l\theta_l s_l$.

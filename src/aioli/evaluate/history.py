@@ -1,4 +1,4 @@
-"""The history of a run: how it stood, at so many points that a curve can be drawn through them."""
+"""The history of a run: its losses, certificate and shares at points close enough to draw curves through."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping
@@ -17,7 +17,7 @@ LOOKS: list[int] = sorted({round(2.0 ** (k / 4)) for k in range(4 * 60)})
 
 @dataclass(frozen=True)
 class Point:
-    """How it stood after some rows.
+    """Losses, certificate, regret and shares of a run after its first `rows` rows.
 
     Attributes
     ----------
@@ -44,12 +44,12 @@ class Point:
 
 
 class History(Observer):
-    """Remembers how a run stood, at so many points that a curve can be drawn through them.
+    """Records a `Point` of the run four times for every doubling of the rows, and one at the end.
 
     Parameters
     ----------
     peers
-        Tells the mean log losses of other learners on the same rows, by name.
+        Returns the mean log losses of other learners on the same rows, by name.
     """
 
     def __init__(
@@ -59,7 +59,7 @@ class History(Observer):
         self._learner, self._scoring, self._peers = learner, scoring, peers
 
     def due(self, rows: int) -> int:
-        """Return where the next point is."""
+        """Return the row count of the next point."""
         return LOOKS[bisect_right(LOOKS, rows)]
 
     def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002

@@ -1,7 +1,7 @@
 """The one loop: every row is predicted before its label is learned, and observers see what was announced.
 
-Who plays (`Player`) and who watches (`Observer`) are given: the library's checkpoints, the command's run, its
-checkpoints on disk and its comparison with other libraries are all this loop.
+A `Player` predicts and learns; each `Observer` is told what was announced. `evaluate.progressive`, the run of the
+command line and its comparison with other libraries are all this loop, with players and observers of their own.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,36 +31,36 @@ NOTHING = Announced(np.empty(0), np.empty(0))
 
 
 class Player(Protocol):
-    """Whoever predicts rows and learns them."""
+    """A player predicts rows and learns from their labels: a learner alone, with late labels, or beside its peers."""
 
     def play(self, batch: Batch) -> Announced:
-        """Predict the rows and learn from labels as they come; return the rows whose labels came, at most as many."""
+        """Predict the rows, learn from the labels that have come, and return these: fewer where labels are late."""
         ...
 
     def play_rest(self, rows: int) -> Announced:
-        """Learn from at most so many of the labels that are still out, once no more rows come."""
+        """Learn from up to `rows` late labels after the last row; return these rows, none when all labels have come."""
         ...
 
 
 class Observer:
-    """Whoever watches a run as it goes. An observer overrides what concerns it."""
+    """An observer is told of every piece of rows that was played; a subclass overrides the calls that it needs."""
 
     def due(self, rows: int) -> int | None:  # noqa: ARG002
-        """Return at how many rows, more than these, the next piece must end at the latest; None for no such number."""
+        """Return the row count, above `rows`, at which the loop must stop for this observer; None where it need not."""
         return None
 
     def played(self, announced: Announced, rows: int) -> None:
-        """Take in a piece that has been played, with which there are so many rows."""
+        """Receive the piece that was just played; `rows` is the count so far, this piece included."""
 
     def batch_ended(self, batch: Batch) -> None:
-        """Take note that the whole of a batch has been played."""
+        """Receive a batch, once all of its rows have been played."""
 
     def ended(self, rows: int) -> None:
-        """Take note that no more rows come."""
+        """Learn that the stream is over, after `rows` rows."""
 
 
 class Alone:
-    """A player that is one learner, whose labels come at once."""
+    """Plays one learner, whose labels come at once."""
 
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
@@ -78,8 +78,8 @@ class Alone:
 class Loop:
     """Plays batches of rows, in pieces that end where observers want to look.
 
-    At any moment `rows` have been played, `within` of them of the batch in hand. A run can go on from there unless it
-    is not `whole`, while a piece is being learned and counted; the learner itself may then be `torn`.
+    `rows` counts the rows played so far, `within` those of the current batch. While a piece is being learned and scored
+    the loop is not `whole`, and cannot be resumed from there; while it is being learned, the learner may be `torn`.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Loop:
         self._longest = longest
 
     def play_batch(self, batch: Batch) -> Iterator[int]:
-        """Play what is left of a batch; yields the rows so far after every piece."""
+        """Play the rest of a batch; yield the count of rows so far after every piece."""
         assert batch.y is not None
         size = len(batch.y)
         ended = False
@@ -109,7 +109,7 @@ class Loop:
             yield self.rows
 
     def play_rest(self) -> Iterator[int]:
-        """Learn from the labels that are still out, where labels are late; yields the rows so far after every piece."""
+        """Learn from late labels once the stream is over; yield the count of rows so far after every piece."""
         while len((announced := self.player.play_rest(self._room())).y):
             self._tell(announced)
             yield self.rows
@@ -117,11 +117,11 @@ class Loop:
             observer.ended(self.rows)
 
     def _uninterrupted(self) -> AbstractContextManager[object]:
-        """Return a context within which no piece is torn."""
+        """Return a context in which Ctrl-C does not tear a piece."""
         return nullcontext()
 
     def _room(self) -> int:
-        """Return how many rows the next piece may have."""
+        """Return the most rows that the next piece may have: up to the nearest stop of an observer, or `longest`."""
         dues = [due for observer in self.observers if (due := observer.due(self.rows)) is not None]
         rooms = [due - self.rows for due in dues] + ([] if self._longest is None else [self._longest])
         return min(rooms, default=1 << 62)
@@ -164,7 +164,7 @@ def learn_batch(learner: Learner, batch: Batch) -> Vector:
 
 
 def _part(batch: Batch, piece: slice) -> Batch:
-    """Return some rows of a batch, which know their places."""
+    """Return a slice of a batch; its `where` still names rows by their place in the file."""
     assert batch.y is not None
     if piece == slice(0, len(batch.y)):
         return batch
@@ -174,7 +174,7 @@ def _part(batch: Batch, piece: slice) -> Batch:
 
 @dataclass(frozen=True)
 class _Shifted:
-    """Says where the rows of a piece are, the first of which is one of a batch."""
+    """Names the rows of a slice by their place in the file, given the place of the whole batch."""
 
     where: Where
     first: int

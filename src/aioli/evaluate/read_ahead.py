@@ -1,4 +1,4 @@
-"""Reading ahead: an iterator runs in a thread of its own, a few items before the one that is in use."""
+"""Reading ahead: a thread of its own takes items from an iterator a few steps before they are used."""
 
 import queue
 import threading
@@ -16,7 +16,7 @@ Item = TypeVar("Item")
 
 
 class ReadAhead(Generic[Item]):
-    """A context whose value is the iterator of the same items; at its end the thread is told to stop."""
+    """Iterates over items that a thread reads ahead, within a `with` block; leaving the block stops the thread."""
 
     def __init__(self, items: Generator[Item, None, None]) -> None:
         self._items = items

@@ -1,4 +1,4 @@
-"""A whole stream played by a learner: read, learned and counted in three threads, in memory that does not grow."""
+"""Plays a whole stream with a learner: one thread reads, one learns, one scores, in memory that does not grow."""
 
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
@@ -21,7 +21,7 @@ __all__ = ["Run"]
 
 
 class Encoded(NamedTuple):
-    """A table's rows, the stream's snapshot behind them, and how much of the stream has been read with them."""
+    """A table as a batch, the stream's snapshot after it, and the fraction of the stream read by then."""
 
     batch: Batch
     after: Snapshot
@@ -29,24 +29,24 @@ class Encoded(NamedTuple):
 
 
 class Run(Loop):
-    """A learner on a stream, how it has done so far, and all that is needed to go on.
+    """Plays a stream with a learner, and holds the scores, the history and the position that a checkpoint needs.
 
-    One thread reads, one plays, one counts: each works on other rows, in the order of the rows. At any moment the run
-    can go on from `before`, the stream's snapshot before the table in hand, `within` rows of which have been played;
-    but for the moments when it is not `whole`, while rows are being learned and counted.
+    One thread reads, one plays, one scores: each works on other rows, in the order of the rows. Whenever the run is
+    `whole`, it can be resumed from `before`, the stream's snapshot before the current table, by skipping the `within`
+    rows of that table that have been played.
 
     Parameters
     ----------
     stream, learner
-        What is played, and who plays.
+        The rows, and the learner that plays them.
     observers
-        Who else watches the rows.
-    watched
-        Whether the extremes of the columns will be looked at.
+        Further observers, besides scores and history.
+    with_extremes
+        Whether to keep least, mean and greatest of every feature, for a report.
     player, longest
-        Who plays in the learner's place, and how many rows at a time; None for the learner alone, and any number.
+        A player in place of the learner alone, and the most rows that it is given at a time.
     peers
-        Tells the mean log losses of other learners on the same rows, by name.
+        Returns the mean log losses of other learners on the same rows, by name.
     threads
         False reads, plays and counts in one thread, and can be interrupted at any moment.
     """
@@ -56,7 +56,7 @@ class Run(Loop):
         stream: Stream,
         learner: Learner,
         observers: Sequence[Observer] = (),
-        watched: bool = False,
+        with_extremes: bool = False,
         *,
         player: Player | None = None,
         longest: int | None = None,
@@ -67,17 +67,17 @@ class Run(Loop):
         self.learner = learner
         self.scoring = Scoring(threads)
         self.history = History(learner, self.scoring, peers)
-        self.extremes = Extremes() if watched else None
+        self.extremes = Extremes() if with_extremes else None
         further = [] if self.extremes is None else [self.extremes]
         super().__init__(player or Alone(learner), [*observers, self.scoring, self.history, *further], longest)
-        self.before = self.known = stream.snapshot()  # `known` is of the end of the table in hand
+        self.before = self.known = stream.snapshot()  # `known` is the snapshot after the current table
         self.fraction: float | None = None  # of the stream, as far as it is known
         self._patience = DeferredSigint() if threads else None
         # The adversary asks the learner before each answer, and cannot be asked ahead.
         self._ahead = threads and not stream.hostile
 
     def tables(self) -> Iterator[int]:
-        """Play table after table; yields the rows so far."""
+        """Play table after table; yield the count of rows so far after each."""
         reading = ReadAhead(self._encoded()) if self._ahead else closing(self._encoded())
         with self._patience or nullcontext(), reading as tables:
             for batch, after, fraction in tables:
@@ -99,11 +99,14 @@ class Run(Loop):
 
     @property
     def taught(self) -> Snapshot:
-        """The stream's snapshot with what it knows of its columns, as wide as the learner, also in a refused table."""
+        """The stream's snapshot to save beside the learner: the columns it has seen, as many as the learner knows.
+
+        Where a table is refused, columns that came with it are included, since the learner has grown by them.
+        """
         return replace(self.known, values={**self.known.values, "label": self.stream.label})
 
     def close(self) -> None:
-        """Stop counting."""
+        """Stop the thread that scores."""
         self.scoring.close()
 
     def _encoded(self) -> Generator[Encoded, None, None]:
@@ -119,7 +122,7 @@ class Run(Loop):
 
 
 def _widen(learner: Learner, width: int, features: Sequence[str]) -> None:
-    """Make the learner as wide as the rows, the new columns having been 0 so far; they get the stream's names."""
+    """Grow the learner to the width of the rows, and give new columns, which were 0 before, the stream's names."""
     known = learner.n_features_
     if known is not None and known < width:
         if not grows(learner):

@@ -1,4 +1,4 @@
-"""The scores of a run, counted piece by piece beside the learner."""
+"""Scores a run piece by piece, in a thread beside the one that learns."""
 
 from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -12,7 +12,7 @@ AHEAD = 2  # pieces that wait to be counted
 
 
 class Scoring(Observer):
-    """Counts the scores of a run, piece by piece, in a thread of its own or in the caller's.
+    """Adds each piece of a run to its scores, in a thread of its own or in the caller's.
 
     Attributes
     ----------
@@ -26,7 +26,7 @@ class Scoring(Observer):
         self._waiting: deque[Future[None]] = deque()
 
     def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
-        """Count the piece, or have it counted."""
+        """Add the piece to the scores, or hand it to the thread that does."""
         if self._thread is None:
             self.scores.count(*announced)
             return
@@ -40,6 +40,6 @@ class Scoring(Observer):
             self._waiting.popleft().result()
 
     def close(self) -> None:
-        """Stop counting."""
+        """Stop the thread."""
         if self._thread is not None:
             self._thread.shutdown()

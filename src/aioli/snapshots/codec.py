@@ -48,7 +48,7 @@ def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:
 
 
 def to_bytes(snapshot: Snapshot) -> bytes:
-    """Encode a snapshot; one that holds what is not finite is refused, since its owner is damaged."""
+    """Encode a snapshot; one with a NaN or infinity is refused, since the object it is of is damaged."""
     arrays = {path: np.ascontiguousarray(array) for path, array in _arrays(snapshot)}
     for path, array in arrays.items():
         if array.dtype.name not in TYPES:
@@ -119,7 +119,7 @@ def _header(data: bytes) -> dict[str, Any]:
 
 
 def _text(tree: object) -> str:
-    """Return the one text that JSON has for a tree: equal trees are equal bytes."""
+    """Return the tree as canonical JSON: equal trees are equal bytes."""
     return json.dumps(tree, sort_keys=True, allow_nan=False, separators=(",", ":"))
 
 
@@ -131,7 +131,7 @@ def _arrays(snapshot: Snapshot, prefix: str = "") -> Iterator[tuple[str, Array]]
 
 
 def _tree(snapshot: Snapshot) -> dict[str, Any]:
-    """Return the tree as JSON has it, with the names of the arrays in place of these."""
+    """Return the snapshot as a tree for JSON, each array replaced by its name."""
     parts = {name: _tree(part) for name, part in snapshot.parts.items()}
     arrays = sorted(snapshot.arrays)
     return {"kind": snapshot.kind, "values": dict(snapshot.values), "arrays": arrays, "parts": parts}

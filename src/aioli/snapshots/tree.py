@@ -1,6 +1,6 @@
-"""A snapshot: the whole state of one thing as named arrays, plain values, and the snapshots of its parts.
+"""A snapshot: the whole state of one object as named arrays, plain values, and the snapshots of its parts.
 
-Whatever remembers something has `snapshot()`, which gives one, and `restore`, which makes an equal thing from it:
+Every object with a state has `snapshot()`, which returns one, and `restore`, which makes an equal object from it:
 files, copies, pickles, checkpoints and reservoirs are ways of moving snapshots. Nothing else turns state into bytes.
 
 >>> import numpy as np
@@ -35,18 +35,18 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 @dataclass(frozen=True)
 class Snapshot:
-    """The state of one thing.
+    """The state of one object: its class, plain values, arrays, and the snapshots of its parts.
 
     Attributes
     ----------
     kind
-        What it is of: the name of a class.
+        The name of the object's class.
     values
         Parameters and counts, as JSON can hold them; floats are finite.
     arrays
         Arrays by name, of float64, int64 or uint8. They belong to the snapshot: nobody else writes to them.
     parts
-        The snapshots of what it is made of, by name.
+        The snapshots of the objects that it holds, by name.
     """
 
     kind: str
@@ -55,7 +55,7 @@ class Snapshot:
     parts: Mapping[str, "Snapshot"] = field(default_factory=dict)
 
     def of(self, kind: str) -> Self:
-        """Return the snapshot itself, or refuse it where it is of another kind."""
+        """Return the snapshot itself, or raise `SnapshotRefused` where its kind is another."""
         if self.kind != kind:
             raise SnapshotRefused(f"it is of a {self.kind}, not of a {kind}")
         return self
@@ -172,11 +172,11 @@ class Snapshot:
 
 @runtime_checkable
 class Remembers(Protocol):
-    """Whatever has a state that can be taken out and put back."""
+    """An object whose state can be taken as a snapshot and restored."""
 
     def snapshot(self) -> Snapshot:
-        """Return all that it remembers; what happens to it later does not change the snapshot."""
+        """Return the whole state; later changes of the object do not change the snapshot."""
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
-        """Make an equal one, which goes on bit for bit the same; what is no such snapshot is `SnapshotRefused`."""
+        """Make an equal object, which goes on bit for bit the same; raise `SnapshotRefused` where it cannot be made."""

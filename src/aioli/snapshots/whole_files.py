@@ -1,4 +1,4 @@
-"""A file that is written whole or not at all: beside its place, synced, and renamed into it at a stroke."""
+"""Atomic writes: a temporary file beside the target is written, synced, and renamed over it."""
 
 import contextlib
 import os
@@ -11,7 +11,7 @@ __all__ = ["check_target", "os_errors_naming", "part_of", "replacing"]
 
 
 def check_target(path: str) -> None:
-    """Refuse early what could not be written at the end."""
+    """Raise, before the work begins, where no file can be written at this path."""
     target = Path(path).absolute()
     if not target.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it, or give another path")
@@ -23,9 +23,10 @@ def check_target(path: str) -> None:
 
 @contextlib.contextmanager
 def replacing(path: str | os.PathLike[str], owner: str | None = None) -> Iterator[Path]:
-    """Return a context whose value is a temporary file that takes the place of `path`, or vanishes if something fails.
+    """Return a context that gives a temporary path; on success it replaces `path`, on an exception it is deleted.
 
-    With an owner its name is always the same: should the process be killed, the next of that owner takes it up.
+    With an owner the temporary file has a fixed name, so that the next process of that owner overwrites what a killed
+    one left behind.
     """
     target = Path(path).absolute()
     if owner is None:
@@ -68,7 +69,7 @@ def _umask() -> int:
 
 @contextlib.contextmanager
 def os_errors_naming(path: str | os.PathLike[str]) -> Iterator[None]:
-    """Return a context in which errors of the system name the file that was asked for, not a temporary one or none."""
+    """Return a context in which every `OSError` names this path, not a temporary file or none."""
     try:
         yield
     except OSError as error:

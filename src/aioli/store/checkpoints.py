@@ -1,4 +1,4 @@
-"""A run that can be killed at any moment and taken up again: its whole state in one file, replaced at a stroke."""
+"""Checkpoints of a run, which may be killed at any moment and resumed: one file, replaced atomically."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -25,7 +25,7 @@ OWNER = "checkpoint"  # of the file that becomes the state when it is whole
 
 
 class Checkpoints:
-    """A folder that holds the last checkpoint of one run, and belongs to it while it lasts.
+    """Locks a folder for one run, writes the run's last checkpoint there, and restores a run from it.
 
     The learner, the scores, the history and the place in the stream are of the very same rows; the predictions may
     have gone further when the run was killed, and are cut back to them.
@@ -33,9 +33,9 @@ class Checkpoints:
     Parameters
     ----------
     run
-        What the run was asked for, which must be the same for it to go on.
+        The options of the run; a checkpoint of other options is refused.
     resume
-        Whether a checkpoint that is there already is to be gone on from; if not, it is refused.
+        Whether to resume from a checkpoint that the folder holds; if False, such a folder is refused.
     """
 
     def __init__(self, folder: str, run: Mapping[str, Plain], resume: bool) -> None:
@@ -81,27 +81,27 @@ class Checkpoints:
 
     @property
     def rows(self) -> int:
-        """How many rows the checkpoint in the folder has learned; 0 if there is none."""
+        """How many rows had been learned at the checkpoint; 0 where there is none."""
         return 0 if self.found is None else self.found.whole("rows")
 
     @property
     def stream(self) -> Snapshot | None:
-        """Where the stream goes on; None at its beginning, as when a run was left in the middle of the first table."""
+        """The snapshot to open the stream with; None to open it at its beginning, as within the first table."""
         snapshot = None if self.found is None else self.found.part("stream")
         return None if snapshot is None or snapshot.values.get("position") is None else snapshot
 
     @property
     def learner(self) -> Learner | None:
-        """The learner, as it was; None if there is no checkpoint."""
+        """The learner of the checkpoint; None where there is none."""
         return None if self.found is None else restore_learner(self.found.part("learner"))
 
     def spool(self) -> Spool:
-        """Open the predictions, cut back to the rows of the checkpoint; every checkpoint to come waits for them."""
+        """Open the spool of predictions, truncated to the checkpoint's rows; `keep` syncs it before each checkpoint."""
         self._spool = Spool(self.folder / PREDICTIONS, self.rows)
         return self._spool
 
     def restore(self, run: Run) -> None:
-        """Give a run its scores, its history and its place in the stream back."""
+        """Put scores, history and position of the checkpoint into a new run; do nothing where there is none."""
         if self.found is None:
             return
         run.scoring.scores = Scores.restore(self.found.part("scores"))
@@ -112,7 +112,7 @@ class Checkpoints:
             run.extremes.table = self.found.array("extremes", (4, None)).copy()
 
     def keep(self, run: Run) -> None:
-        """Write a checkpoint: all of it, or the one before stays."""
+        """Write a checkpoint of the run; where that fails, the one before stays."""
         if self._spool is not None:
             self._spool.sync()
         parts = {
@@ -131,18 +131,18 @@ class Checkpoints:
         self.found = snapshot
 
     def remove(self) -> None:
-        """Delete the checkpoint of a run that is over."""
+        """Delete the checkpoint, once the run is over."""
         (self.folder / STATE).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Leave the folder to others, with a checkpoint and its predictions or with nothing."""
+        """Release the folder; the predictions stay there only beside a checkpoint."""
         self._clear()
         if not (self.folder / STATE).exists():
             (self.folder / PREDICTIONS).unlink(missing_ok=True)
         self._lock.release()
 
     def _clear(self) -> None:
-        """Delete what a run was writing when it was killed."""
+        """Delete the unfinished temporary file of a run that was killed."""
         part_of(self.folder / STATE, OWNER).unlink(missing_ok=True)
 
 
@@ -156,7 +156,7 @@ def _plain_point(point: Point) -> dict[str, Plain]:
 
 
 def _plain_numbers(numbers: Mapping[str, Number]) -> dict[str, Plain]:
-    """Return the numbers, those that are not finite as texts."""
+    """Return the numbers as JSON can hold them: NaN and the infinities as strings."""
     return {name: x if x is None or math.isfinite(x) else repr(x) for name, x in numbers.items()}
 
 

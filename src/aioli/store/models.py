@@ -1,4 +1,4 @@
-"""A learner with the columns that it was taught on, in one file: what `--save` writes and `aioli predict` reads."""
+"""Model files: a learner and the encoding of its columns, which `--save` writes and `aioli predict` reads."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""The predictions of a run: kept in a plain file as they are announced, and written out whole at the end."""
+"""The predictions of a run: spooled to disk as they are announced, written as CSV, JSON lines or Parquet at the end."""
 
 import contextlib
 import importlib
@@ -25,16 +25,16 @@ ENDINGS = (".parquet", ".csv", ".jsonl")
 
 
 class Spool(Observer):
-    """Probabilities and labels in a file of their own, from which a run that was killed can go on.
+    """Appends probabilities and labels to a binary file, nine bytes a row; a resumed run goes on with that file.
 
     Parameters
     ----------
     path
         The file.
     rows
-        Those of the file that are kept, 0 to begin anew; what is behind them is cut off.
+        How many rows of the file to keep, 0 to begin anew; the rest is truncated.
     target
-        The file whose name errors bear, where this one has no name of its own (`beside`): `path` is then a folder.
+        The file that error messages name, where the spool is anonymous (`beside`): `path` is then a folder.
     """
 
     def __init__(self, path: Path, rows: int = 0, target: str | None = None) -> None:
@@ -59,11 +59,11 @@ class Spool(Observer):
         return cls(Path(target).absolute().parent, target=target)
 
     def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
-        """Keep what was announced for the rows of a piece, and their labels."""
+        """Append the probabilities and labels of a piece."""
         self.add(announced.p, announced.y)
 
     def add(self, p: Vector, y: Vector | None) -> None:
-        """Keep what was announced for some rows, and their labels, if they have any."""
+        """Append probabilities, and the labels where there are any."""
         entries = np.empty(len(p), dtype=ENTRY)
         entries["probability"] = p
         entries["label"] = UNKNOWN if y is None else y
@@ -100,7 +100,7 @@ class Spool(Observer):
 
 
 def check_ending(path: str) -> None:
-    """Refuse early what could not be written at the end."""
+    """Raise before the run where predictions cannot be written to this path: its ending, pyarrow, or its folder."""
     ending = Path(path).suffix.lower()
     if ending not in ENDINGS:
         raise ValueError(
