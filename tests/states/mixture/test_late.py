@@ -1,0 +1,217 @@
+"""The mixture of late labels: its bound in any order of labels, the game in time, retirement, and the test for runs."""
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from numpy.typing import NDArray
+
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.codec import from_bytes, to_bytes
+from aioli.states.mixture import late as late_module
+from aioli.states.mixture.late import HEDGE, MEMORY, PROMPT, SHARES, WHOLE, LateMixture
+from aioli.states.mixture.mixture import Mixture
+
+Numbers = NDArray[np.int64]
+
+GAP, RATE, EVIDENCE, LONGEST = late_module.GAP, late_module.RATE, late_module.EVIDENCE, late_module.LONGEST
+
+
+def losses(z: Vector, y: Vector) -> Vector:
+    return np.asarray(np.logaddexp(0.0, np.where(y == 1.0, -z, z)))
+
+
+def some_experts(n: int, K: int, seed: int) -> tuple[Matrix, Vector]:
+    """Return log-odds of experts, of which the best changes in the middle, and labels."""
+    rng = np.random.default_rng(seed)
+    truth = rng.normal(size=n) * 2.0
+    skill = np.where(np.arange(n)[:, None] < n // 2, rng.uniform(-1.0, 1.5, K), rng.uniform(-1.0, 1.5, K))
+    Z = truth[:, None] * skill + rng.normal(size=(n, K)) * rng.uniform(0.0, 3.0)
+    return Z, (truth + rng.logistic(size=n) > 0).astype(float)
+
+
+def answering_times(n: int, seed: int, how: str) -> Iterator[tuple[Numbers, Numbers]]:
+    """Yield the rows that are announced, then the rows whose labels come, step after step."""
+    rng = np.random.default_rng(seed)
+    delay = int(rng.integers(1, 80))
+    rows = np.arange(n)
+    if how == "batches":
+        for first in range(0, n, delay):
+            yield rows[first : first + delay], rows[first : first + delay]
+    elif how == "sliding":
+        for t in range(n + delay):
+            yield rows[t : t + 1], rows[max(t - delay, 0) : t - delay + 1] if t >= delay else rows[:0]
+    else:
+        comes = rows + rng.integers(0, delay + 1, size=n)
+        for t in range(n + delay + 1):
+            yield rows[t : t + 1], rng.permutation(np.flatnonzero(comes == t))
+
+
+def play(
+    layer: LateMixture, mixture: Mixture, Z: Matrix, y: Vector, weights: Vector, seed: int, how: str
+) -> tuple[Vector, Matrix]:
+    """Play a game with delays; return the log-odds of the whole that each row was weighed by, and what tickets kept."""
+    n, K = Z.shape
+    kept, number = np.full((n, K + MEMORY), math.nan), np.zeros(n)
+    issued = 0
+    for announced, answered in answering_times(n, seed, how):
+        if announced.size:
+            kept[announced] = layer.announce(mixture, Z[announced])[1]
+            number[announced] = np.arange(issued, issued + announced.size)
+            issued += announced.size
+        if answered.size:
+            late = issued - 1.0 - number[answered]
+            layer.answer(mixture, Z[answered], y[answered], weights[answered], kept[answered].copy(), late)
+    return kept[:, K + WHOLE], kept
+
+
+@pytest.mark.parametrize("how", ["batches", "sliding", "shuffled"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_whole_loses_no_more_than_its_cost_over_any_expert(how: str, weighted: bool) -> None:
+    tightest = math.inf
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        n, K = int(rng.integers(30, 400)), int(rng.integers(1, 6))
+        Z, y = some_experts(n, K, seed)
+        weights = rng.uniform(0.0, 1.0, n) if weighted else np.ones(n)
+        mixture = Mixture(rng.uniform(0.1, 1.0, K))
+        layer = LateMixture(mixture.prior, mixture.shares)
+        prior = layer.experts[0].copy()
+        whole, _ = play(layer, mixture, Z, y, weights, seed, how)
+        lost = weights @ losses(whole, y)
+        for i in range(K):
+            excess = lost - weights @ losses(Z[:, i], y)
+            cost = layer.cost(n, float(prior[i]))
+            assert excess <= cost + 1e-9 * (1.0 + abs(cost))
+            tightest = min(tightest, float(cost - excess))
+    assert tightest < 60.0  # the bound is no mere formality
+
+
+def test_without_delay_the_gap_stays_zero_at_the_full_rate() -> None:
+    Z, y = some_experts(500, 4, 0)
+    mixture = Mixture(np.ones(4))
+    layer = LateMixture(mixture.prior, mixture.shares)
+    for t in range(500):
+        one = slice(t, t + 1)
+        kept = layer.announce(mixture, Z[one])[1]
+        layer.answer(mixture, Z[one], y[one], np.ones(1), kept, np.zeros(1))
+    for level in (0, HEDGE):
+        assert layer.numbers[level + RATE] == 1.0
+        assert abs(layer.numbers[level + GAP]) < 1e-9
+    assert not layer.awake
+
+
+def test_rows_that_come_in_time_are_announced_when_they_are_learned() -> None:
+    Z, y = some_experts(200, 3, 1)
+    players = [(LateMixture(m.prior, m.shares), m) for m in (Mixture(np.ones(3)), Mixture(np.ones(3)))]
+    (told, first), (asked, second) = players
+    kept = np.full((200, 3 + MEMORY), math.nan)
+    told.answer(first, Z, y, np.ones(200), kept, np.zeros(200))
+    for t in range(200):
+        one = slice(t, t + 1)
+        said, mine = asked.announce(second, Z[one])
+        assert said[0] == mine[0, 3 + PROMPT]
+        assert_allclose(kept[t], mine[0], rtol=1e-9, atol=1e-12)
+        asked.answer(second, Z[one], y[one], np.ones(1), mine, np.zeros(1))
+    assert_allclose(told.experts, asked.experts, rtol=1e-9)
+
+
+def test_an_expert_that_retires_leaves_its_share_to_the_others() -> None:
+    Z, y = some_experts(300, 4, 2)
+    mixture = Mixture(np.ones(4))
+    layer = LateMixture(mixture.prior, mixture.shares)
+    play(layer, mixture, Z, y, np.ones(300), 2, "batches")
+    smaller, staying = layer.without([1]), [0, 2, 3]
+    assert_allclose(smaller.experts.sum(axis=1), 1.0)
+    assert_allclose(smaller.shares, layer.shares[staying] / layer.shares[staying].sum())
+    assert_array_equal(smaller.numbers, layer.numbers)
+    features = [0, 1, 2, 4, 5, 6, 7, 8]
+    assert_array_equal(smaller.stacker[0], layer.stacker[0][features])
+    assert_array_equal(smaller.stacker[1:], layer.stacker[1:][np.ix_(features, features)])
+    # tickets from before are learned after it: the columns of those who stay are all that it needs
+    few = mixture.without([1])
+    kept = layer.announce(mixture, Z[:50])[1]
+    fewer = np.ascontiguousarray(Z[:, staying])
+    smaller.answer(few, fewer[:50], y[:50], np.ones(50), np.delete(kept, 1, axis=1), np.arange(50.0))
+    assert np.isfinite(smaller.announce(few, fewer)[0]).all()
+    # in its place: the same, with a share of 0
+    layer.retire(1)
+    assert layer.shares[1] == 0.0
+    assert_allclose(layer.experts.sum(axis=1), 1.0)
+    mixture.retire(1)
+    noise = Z.copy()
+    noise[:, 1] = 30.0
+    layer.answer(mixture, noise[:50], y[:50], np.ones(50), kept, np.arange(50.0))
+    said = layer.announce(mixture, noise)[0]
+    noise[:, 1] = -30.0
+    assert_allclose(layer.announce(mixture, noise)[0], said, rtol=1e-9)
+
+
+def test_the_bound_outlives_a_retirement_between_rows_and_their_labels() -> None:
+    for seed in range(60):
+        Z, y = some_experts(240, 4, seed)
+        mixture = Mixture(np.ones(4))
+        layer = LateMixture(mixture.prior, mixture.shares)
+        kept = np.empty((240, 4 + MEMORY))
+        for first in range(0, 120, 40):
+            rows = slice(first, first + 40)
+            kept[rows] = layer.announce(mixture, Z[rows])[1]
+            layer.answer(mixture, Z[rows], y[rows], np.ones(40), kept[rows].copy(), np.full(40, 39.0))
+        rows = slice(120, 160)
+        kept[rows] = layer.announce(mixture, Z[rows])[1]  # announced by four, learned by three
+        layer, mixture, three = layer.without([2]), mixture.without([2]), np.ascontiguousarray(np.delete(Z, 2, axis=1))
+        layer.answer(mixture, three[rows], y[rows], np.ones(40), np.delete(kept[rows], 2, axis=1), np.full(40, 39.0))
+        whole = list(kept[:160, 4 + WHOLE])
+        for first in (160, 200):
+            rows = slice(first, first + 40)
+            fewer = layer.announce(mixture, three[rows])[1]
+            whole += list(fewer[:, 3 + WHOLE])
+            layer.answer(mixture, three[rows], y[rows], np.ones(40), fewer, np.full(40, 39.0))
+        lost = losses(np.array(whole), y).sum()
+        for i in range(3):
+            assert lost - losses(three[:, i], y).sum() <= layer.cost(240, 0.25) + 1e-9
+
+
+def evidence_for_runs(y: Vector) -> LateMixture:
+    mixture = Mixture(np.ones(1))
+    layer = LateMixture(mixture.prior, mixture.shares)
+    play(layer, mixture, np.zeros((len(y), 1)), y, np.ones(len(y)), 0, "batches")
+    return layer
+
+
+def test_labels_in_runs_take_the_prior_share_of_what_is_trained_in_time() -> None:
+    rng = np.random.default_rng(0)
+    runs = np.repeat((np.arange(100) % 2).astype(float), rng.integers(5, 20, size=100))
+    layer = evidence_for_runs(runs)
+    assert layer.numbers[EVIDENCE] > 100.0
+    prior = layer.numbers[late_module.PRIOR : SHARES]
+    assert_allclose(prior.sum(), 1.0)
+    odds = prior[PROMPT] / (1.0 - prior[PROMPT])
+    assert_allclose(odds, 9.0 / (1.0 + layer.numbers[LONGEST]), rtol=1e-9)
+
+
+def test_shuffled_labels_take_nothing() -> None:
+    for seed in range(20):
+        y = (np.random.default_rng(seed).random(1000) < 0.3).astype(float)
+        layer = evidence_for_runs(y)
+        assert layer.numbers[EVIDENCE] < 5.0
+        assert_allclose(layer.numbers[late_module.PRIOR : SHARES], late_module.MEMBER_PRIOR, rtol=1e-12)
+    ones = np.ones(500)  # one label alone is a base rate, not a run
+    assert evidence_for_runs(ones).numbers[EVIDENCE] < 5.0
+
+
+def test_a_snapshot_is_the_same_layer() -> None:
+    Z, y = some_experts(120, 3, 3)
+    mixture = Mixture(np.ones(3))
+    layer = LateMixture(mixture.prior, mixture.shares)
+    play(layer, mixture, Z, y, np.ones(120), 3, "shuffled")
+    again = LateMixture.restore(from_bytes(to_bytes(layer.snapshot())))
+    assert_array_equal(again.announce(mixture, Z)[0], layer.announce(mixture, Z)[0])
+    assert to_bytes(again.snapshot()) == to_bytes(layer.snapshot())
+    broken = layer.snapshot()
+    broken.arrays["experts"][0, 0] = -1.0
+    with pytest.raises(SnapshotRefused, match="a share is negative"):
+        LateMixture.restore(broken)
