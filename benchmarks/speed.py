@@ -11,7 +11,7 @@ from pathlib import Path
 import numba
 import numpy as np
 
-from benchmarks import blas_threads, forms, importing, peers, scaling
+from benchmarks import blas_threads, forms, importing, peers, scaling, tickets
 from benchmarks.streams import SEED
 from benchmarks.table import Comparison, Table, as_markdown, as_text, comparison_table
 
@@ -75,6 +75,10 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
         found += peers.compare_bulk(width, _rows(effort, rows), effort.repeats, sgd=0.25, vw=8.0)
     for width, rows in ((10, 20_000), (50, 10_000), (200, 2000)):
         found.append(peers.compare_auto(width, _rows(effort, rows), effort.heavy_repeats, goal=1 / 12))
+    for width, rows in ((10, 2000), (50, 1000)):
+        found += tickets.compare_tickets(width, _rows(effort, rows), effort.repeats, goal=1 / 1.5)
+    for width, rows in ((10, 5000), (50, 2500)):
+        found += tickets.compare_batches(width, rows, effort.heavy_repeats, goal=1.0)
     found += forms.compare_blocks(1000, effort.repeats, faster=2.5, share=None)
     found += forms.compare_blocks(2000, effort.heavy_repeats, faster=3.5, share=0.6)
     found += [forms.compare_factored(width, effort.heavy_repeats) for width in (50, 200, 1000)]
@@ -85,6 +89,7 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
         "Vowpal Wabbit reads text of six digits: lines from Python, or a file, its parser then in a second thread and "
         "its start-up not counted",
         "Auto plays eight learners: ≥ 0.083× is within 12 times",
+        "tickets: ≥ 0.667× is within 1.5 times; learn_batch says all rows before the first label, then learns them",
         f"the last two lines are why learn_many keeps BLAS to one thread ({blas_threads.CORES} cores, {_load()})",
     ]
 

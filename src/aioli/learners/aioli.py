@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement
+from aioli.learners.announcements import LOGIT, Announcement
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
@@ -21,13 +21,14 @@ from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.play import logits_of_rows, play
-from aioli.states.dense.single_row import play_one, predict_logit_one, predict_one
+from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
 from aioli.states.dense.state import State
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
 __all__ = ["AIOLI"]
 
 FARTHEST = 1e100  # log-odds beyond which a late label is refused, as `streams.rows` does
+ROUNDS = RULES + Tally.ROUNDS  # of a state's buffer: where the rows learned from are counted
 
 
 class AIOLI(Remembering, RowsLearner[Rows]):
@@ -138,7 +139,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
             try:
                 z = predict_logit_one(self._buffer, x)
                 if z == z:
-                    return self._ledger.issue_one(self.rounds, z)
+                    return self._ledger.issue_one(self._buffer.item(ROUNDS), z)
             except TypeError:  # another type of number, another layout, or the very first row
                 pass
         return super().announce(x)
@@ -158,7 +159,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
         where it was announced.
         """
-        late = logit if announced is None else announced.logit
+        late = logit if announced is None else announced[LOGIT]
         if weight == 1.0 and type(x) is ndarray and (late is None or (type(late) is float and abs(late) <= FARTHEST)):
             try:
                 if announced is None:
@@ -166,11 +167,15 @@ class AIOLI(Remembering, RowsLearner[Rows]):
                     if p >= 0.0:
                         return p
                 elif logit is None:
-                    self._ledger.check_one(announced)
-                    p = play_one(self._buffer, x, LABELS[y], announced.logit)
-                    if p >= 0.0:
-                        self._ledger.settle_one(announced.number)
-                        return p
+                    label, p = LABELS[y], REFUSED
+                    self._ledger.settle_one(announced)
+                    try:
+                        p = play_one(self._buffer, x, label, announced[LOGIT])
+                        if p >= 0.0:
+                            return p
+                    finally:
+                        if not p >= 0.0:
+                            self._ledger.reopen_one(announced)
             except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
                 pass
         return self._learn_one(x, y, weight, logit, announced)

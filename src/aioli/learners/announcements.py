@@ -27,11 +27,14 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["Announcement", "Announcements", "Delayed", "Ledger"]
+__all__ = ["LOGIT", "Announcement", "Announcements", "Delayed", "Ledger"]
 
 Numbers = NDArray[np.int64]
 
 ABSENT = 1e300  # stands in a file for the log-odds of an expert that had retired: files hold finite numbers
+BITS = tuple(1 << place for place in range(8))
+_make = tuple.__new__  # a NamedTuple's own way is a call longer, and an announcement is made a row
+LOGIT = 3  # the place of the log-odds in an announcement: by number, it is found sooner than by name
 TRIM = 1024  # bytes of bits kept before the first look at the oldest
 
 
@@ -195,12 +198,17 @@ class Ledger:
         self.issued = 0
         self._first = 0  # the oldest that may still wait, a multiple of eight
         self._settled = bytearray()  # a bit each, from `_first` on
+        self._room = 0  # announcements for which there are bits
         self._trim_at = TRIM  # bytes at which to look whether the oldest have had their labels
 
-    def issue_one(self, known: int, logit: float, memory: Vector | None = None) -> Announcement:
+    def issue_one(self, known: float, logit: float, memory: Vector | None = None) -> Announcement:
         """Make one announcement, when so many labels are known."""
-        number = self._issue(1)
-        return Announcement(self.learner, number, known, logit, memory)
+        number = self.issued
+        if self._room <= number:
+            self._issue(1)
+        else:
+            self.issued = number + 1
+        return _make(Announcement, (self.learner, number, int(known), logit, memory))
 
     def issue(self, count: int, known: int, logits: Vector, memory: Matrix) -> Announcements:
         """Make so many announcements, when so many labels are known."""
@@ -220,14 +228,26 @@ class Ledger:
                 self._first += 8 * (len(self._settled) - len(waiting))
                 self._settled = waiting
                 self._trim_at = max(TRIM, 2 * len(waiting))
+            self._room = self._first + 8 * len(self._settled)
         return first
 
-    def check_one(self, announced: Announcement) -> None:
-        """Refuse an announcement that is not this learner's, or whose label has come."""
+    def settle_one(self, announced: Announcement) -> None:
+        """Take note that the label of an announcement has come; refuse one not this learner's, or whose label has."""
+        learner, number, _, _, _ = announced
+        place = number - self._first
+        if learner == self.learner and place >= 0 and number < self.issued:
+            settled, bit = self._settled, BITS[place & 7]
+            place >>= 3
+            octet = settled[place]
+            if not octet & bit:
+                settled[place] = octet | bit
+                return
+        self.check(announced.row, 1)
+
+    def reopen_one(self, announced: Announcement) -> None:
+        """Take back `settle_one`: the row could not be learned."""
         place = announced.number - self._first
-        known = announced.learner == self.learner and 0 <= place < self.issued - self._first
-        if not known or self._settled[place >> 3] >> (place & 7) & 1:
-            self.check(announced.row, 1)
+        self._settled[place >> 3] &= ~BITS[place & 7]
 
     def check(self, announced: Announcements, rows: int) -> None:
         """Refuse what these rows were not announced by, or whose label has come."""
@@ -253,11 +273,6 @@ class Ledger:
             twice = distinct[np.argmax(counts)]
             raise AnnouncementRefused(f"announcement {twice} came twice in one call (nothing was learned)")
 
-    def settle_one(self, number: int) -> None:
-        """Take note that the label of an announcement has come."""
-        place = number - self._first
-        self._settled[place >> 3] |= 1 << (place & 7)
-
     def settle(self, announced: Announcements) -> None:
         """Take note that the labels of these announcements have come."""
         places = announced.numbers - self._first
@@ -272,6 +287,10 @@ class Ledger:
         since = self.issued - announced.numbers - 1
         late = (since + (rounds + np.arange(len(announced)) - announced.known)).astype(np.float64)
         return Delayed(announced.logits, announced.memory, late)
+
+    def late_one(self, announced: Announcement, rounds: float) -> float:
+        """Return how many rows late a label is, as `delayed` counts."""
+        return self.issued - announced.number - 1 + rounds - announced.known
 
     def withdraw(self, count: int) -> None:
         """Take back the last announcements, which nobody has seen."""
@@ -297,4 +316,5 @@ class Ledger:
         ledger.learner, ledger.issued, ledger._first = (given.whole(name) for name in ("learner", "issued", "first"))
         used = (ledger.issued - ledger._first + 7) // 8
         ledger._settled = bytearray(given.octets("settled", (used,)).tobytes())
+        ledger._room = ledger._first + 8 * used
         return ledger

@@ -119,6 +119,14 @@ class Wide(Remembering, RowsLearner[SparseRows]):
             return float(self._logits(self._rows(x, single=True))[0])
         return self._state.predict(entries).item()
 
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(K nnz)."""
+        entries = self._entries(x)
+        if entries is None:
+            return super().announce(x)
+        logits, kept = self._state.announce(entries)
+        return self._ledger.issue_one(self._state.tally.item(WideTally.ROUNDS), logits.item(), kept[0])
+
     def learn(
         self,
         x: object,
@@ -135,13 +143,27 @@ class Wide(Remembering, RowsLearner[SparseRows]):
             label = LABELS.get(y)
         except TypeError:  # not even hashable: the border says what is wrong
             label = None
-        plain = weight == 1.0 and logit is None and announced is None and label is not None
+        plain = weight == 1.0 and logit is None and label is not None
         entries = self._entries(x) if plain else None
         if entries is None:
             return self._learn_one(x, y, weight, logit, announced)
+        if announced is not None:
+            return self._learn_one_late(entries, label, announced)
         said = np.array([math.nan])
         self._state.play(entries, np.array([label]), np.ones(1), said)
         return sigmoid(said.item())
+
+    def _learn_one_late(self, row: SparseChunk, label: float | None, announced: Announcement) -> float:
+        """Learn a row that was announced, and is in canonical form."""
+        self._ledger.settle_one(announced)
+        try:
+            late = self._ledger.late_one(announced, self._state.tally.item(WideTally.ROUNDS))
+            kept = self._kept(announced.row.memory)
+            self._state.play(row, np.array([label]), np.ones(1), np.array([announced.logit]), kept, np.array([late]))
+        except BaseException:
+            self._ledger.reopen_one(announced)
+            raise
+        return announced.probability
 
     # ---- what it knows
 
@@ -272,11 +294,15 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         parts = [self._state.announce(chunk) for _, chunk in rows]
         return np.concatenate([logits for logits, _ in parts]), np.concatenate([kept for _, kept in parts])
 
+    def _kept(self, memory: Matrix) -> Matrix:
+        """Return a copy of what tickets kept, to be played with."""
+        if memory.shape[1] != len(self._experts) + 1 + MEMORY:
+            raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
+        return memory.copy()
+
     def _answer(self, rows: SparseRows, labels: Vector, weights: object, delayed: Delayed) -> None:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
-        kept, late = delayed.memory.copy(), delayed.late
-        if kept.shape[1] != len(self._experts) + 1 + MEMORY:
-            raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
+        kept, late = self._kept(delayed.memory), delayed.late
         self._make_room(rows)
         logits = delayed.logits.copy()
         for start, chunk in rows:

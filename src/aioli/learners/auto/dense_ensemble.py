@@ -16,18 +16,20 @@ from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus, softplus_many
+from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus_many
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import MEMORY, PROMPT, WHOLE, LateMixture
+from aioli.states.mixture.late_row import announce_row_late, learn_row_late
 from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
 from aioli.states.mixture.single_row import (
     DONE,
     LATE,
     LONGEST,
     LOSS,
+    NO_ROW,
     ROUNDS,
     SLOTS,
     TOTALS,
@@ -35,7 +37,6 @@ from aioli.states.mixture.single_row import (
     learn_row,
     predict_row,
     recount_rows,
-    teach_row,
 )
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
@@ -90,14 +91,35 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._predicting is not None and self._late is None and type(x) is ndarray:
+        if self._predicting is not None and type(x) is ndarray:
             try:
-                z = predict_row(*self._predicting, x)
+                late = self._late
+                if late is None:
+                    z = predict_row(*self._predicting, x)
+                else:
+                    z = announce_row_late(
+                        *self._predicting, late.numbers, late.experts, late.stacker, x, self._nothing.copy()
+                    )
                 if not math.isnan(z):
                     return z
             except TypeError:  # another type of number, or another layout
                 pass
         return float(self._logits(self._rows(x, single=True))[0])
+
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(K d²)."""
+        late = self._late
+        if late is not None and self._predicting is not None and type(x) is ndarray:
+            memory = self._nothing.copy()
+            try:
+                z = announce_row_late(*self._predicting, late.numbers, late.experts, late.stacker, x, memory)
+                if z == z:
+                    if self._places is not None:
+                        memory = self._spread(memory[None])[0]
+                    return self._ledger.issue_one(self._totals.item(ROUNDS), z, memory)
+            except TypeError:  # another type of number, or another layout
+                pass
+        return super().announce(x)
 
     def learn(
         self,
@@ -281,17 +303,18 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
     def _spread(self, kept: Matrix) -> Matrix:
         """Return what tickets keep with a place for every expert of the budget: NaN for those that have retired."""
-        budget = EXPERTS[: self.experts]
-        spread = np.full((len(kept), len(budget) + MEMORY), math.nan)
-        spread[:, [*(budget.index(expert) for expert in self.playing), *range(-MEMORY, 0)]] = kept
+        places = self._places
+        if places is None:
+            return kept
+        spread = np.full((len(kept), len(EXPERTS[: self.experts]) + MEMORY), math.nan)
+        spread[:, places] = kept
         return spread
 
     def _gather(self, memory: Matrix) -> Matrix:
         """Return what tickets kept of those experts that still play."""
-        budget = EXPERTS[: self.experts]
-        if memory.shape[1] != len(budget) + MEMORY:
+        if memory.shape[1] != len(EXPERTS[: self.experts]) + MEMORY:
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
-        return np.ascontiguousarray(memory[:, [*(budget.index(expert) for expert in self.playing), *range(-MEMORY, 0)]])
+        return memory if self._places is None else np.ascontiguousarray(memory[:, self._places])
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
@@ -361,29 +384,39 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
     def _learn_one_late(self, x: Vector, label: float, announced: Announcement | None) -> float | None:
         """Learn one row while labels may be late; returns what was announced, None where x is no row."""
-        assert self._learning is not None
+        layer, learning = self._late, self._learning
+        assert layer is not None
+        assert learning is not None
+        memory, logit, late, outcome = self._nothing, math.nan, 0.0, NO_ROW
         if announced is not None:
-            self._ledger.check_one(announced)
-        columns, totals, directions, phases, row, buffers, starts, kinds, _, z, _ = self._learning
-        seen = columns, totals, directions, phases, row, buffers, starts, kinds, z, x, label
-        outcome = teach_row(*seen, 0)
-        while outcome >= 0:
-            self.states[outcome].factor()
-            outcome = teach_row(*seen, outcome)
+            if announced.logit != announced.logit:  # which would say that the row comes in time
+                return None
+            self._ledger.settle_one(announced)
+        try:
+            if announced is not None:
+                memory, logit = self._memory_of(announced), announced.logit
+                late = self._ledger.late_one(announced, self._totals.item(ROUNDS))
+            given = layer.numbers, layer.experts, layer.stacker, memory, logit, late, x, label
+            outcome = learn_row_late(*learning, *given, 0)
+            while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
+                self.states[outcome].factor()
+                outcome = learn_row_late(*learning, *given, outcome)
+        finally:
+            if outcome != DONE and announced is not None:
+                self._ledger.reopen_one(announced)
         if outcome != DONE:
             return None
-        K = len(self.playing)
-        y, weights, out = np.array([label]), np.ones(1), np.empty(1)
-        tickets = None if announced is None else self._ledger.delayed(announced.row, self.rounds)
-        self._combining(y, weights, out, tickets)(z[:K].reshape(1, K), slice(0, 1))
-        if announced is not None:
-            self._ledger.settle_one(announced.number)
-            out[0] = announced.logit
-        said = out.item(0)
-        self._totals += (1.0, 1.0, softplus(-said if label > 0.5 else said), announced is not None)
+        p: float = self._logits_of_row.item(-1)
         if not self._totals.item(ROUNDS) % REVIEW:
             self._review()
-        return sigmoid(said)
+        return p
+
+    def _memory_of(self, announced: Announcement) -> Vector:
+        """Return what a ticket kept of those experts that still play."""
+        memory = announced.memory
+        if self._places is None and memory is not None and memory.size == self._nothing.size:
+            return memory
+        return self._gather(announced.row.memory)[0]
 
     def _learn_chunk(
         self,
@@ -438,6 +471,10 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         self._mixture = mixture
         self._negligible: Vector = np.zeros(len(playing))  # at the last review
         self._logits_of_row: Vector = np.zeros(len(playing) + SLOTS)
+        self._nothing: Vector = np.full(len(playing) + MEMORY, math.nan)  # the memory of a row that was not announced
+        budget = EXPERTS[: self.experts]
+        places = [*(budget.index(expert) for expert in playing), *range(-MEMORY, 0)]
+        self._places = None if len(playing) == len(budget) else places  # of those who play, in a ticket's memory
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
         """Lay the experts' states out side by side in one array, so that one compiled call plays a row."""

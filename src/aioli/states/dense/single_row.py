@@ -12,7 +12,7 @@ from aioli.outcomes.two_classes import Tally
 from aioli.states.dense import factored, fused
 from aioli.states.dense.state import State
 
-__all__ = ["LOGIT", "REFUSED", "SPOILED", "play_one", "predict_logit_one", "predict_one"]
+__all__ = ["LOGIT", "REFUSED", "RULES", "SPOILED", "play_one", "predict_logit_one", "predict_one"]
 
 REFUSED = -1.0  # not a row of this state: wrong width, not finite, or too long; the border says which
 SPOILED = -2.0  # the row would cost P its digits: factor the state, then play it

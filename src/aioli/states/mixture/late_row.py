@@ -1,0 +1,113 @@
+"""A single row whose label comes late, through all views, experts and both mixtures: one compiled call from Python.
+
+The arrays are those of `states.mixture.single_row` and `states.mixture.late`.
+"""
+
+import math
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.logistic import sigmoid, softplus
+from aioli.states.mixture.late import AWAKE, MEMORY, PROMPT, WHOLE, announce_late, answer_rows_late
+from aioli.states.mixture.single_row import (
+    DONE,
+    LATE,
+    LOSS,
+    ROUNDS,
+    SLOTS,
+    WEIGHT,
+    consult_rows,
+    recount_rows,
+    teach_row,
+)
+from aioli.streams.sparse_rows import Indices
+
+__all__ = ["announce_row_late", "learn_row_late"]
+
+KEPT = MEMORY  # plain names for Numba
+PROBABILITY = SLOTS - 1
+
+
+@compiled(
+    "f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],"
+    "f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1])"
+)
+def announce_row_late(
+    columns: Matrix,
+    totals: Vector,
+    directions: Matrix,
+    phases: Vector,
+    expert_buffers: Vector,
+    starts: Indices,
+    kinds: Indices,
+    mixture_buffer: Vector,
+    numbers: Vector,
+    experts: Matrix,
+    stacker: Matrix,
+    x: Vector,
+    kept: Vector,
+) -> float:
+    """Return the log-odds of the whole and write what the ticket keeps; NaN where x is no row. O(K d²).
+
+    It touches nothing else, so that threads may predict side by side.
+    """
+    K = kinds.size
+    Z = np.empty((1, K))
+    seen = columns, totals, directions, phases
+    if consult_rows(*seen, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
+        return math.nan
+    return announce_late(mixture_buffer.copy(), numbers, experts, stacker, Z[0], kept, np.empty(K + 5))
+
+
+@compiled(
+    "i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],"
+    "f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8,f8,f8[::1],f8,i8)"
+)
+def learn_row_late(
+    columns: Matrix,
+    totals: Vector,
+    directions: Matrix,
+    phases: Vector,
+    views: Matrix,
+    expert_buffers: Vector,
+    starts: Indices,
+    kinds: Indices,
+    mixture_buffer: Vector,
+    z: Vector,
+    tally: Vector,
+    numbers: Vector,
+    experts: Matrix,
+    stacker: Matrix,
+    memory: Vector,
+    logit: float,
+    late: float,
+    x: Vector,
+    y: float,
+    first: int,
+) -> int:
+    """Learn a row from expert `first` on; the last of z receives the probability announced. O(K d²).
+
+    `memory` is what the row's ticket kept and `logit` what it announced, so many rows `late`; where both are NaN the
+    row is announced now. Returns what `learn_row` does.
+    """
+    outcome = teach_row(columns, totals, directions, phases, views, expert_buffers, starts, kinds, z, x, y, first)
+    if outcome != DONE:
+        return outcome
+    K = kinds.size
+    labels, weights, delays = np.full(1, y), np.ones(1), np.full(1, late)
+    kept = memory.copy().reshape(1, K + KEPT)
+    now = z[:K].reshape(1, K)
+    heard = K + (WHOLE if numbers[AWAKE] > 0.0 else PROMPT)
+    answer_rows_late(mixture_buffer, numbers, experts, stacker, now, labels, weights, kept, delays)
+    said = logit
+    if math.isnan(logit):
+        said = kept[0, heard]
+    else:
+        recount_rows(expert_buffers, starts, now, kept[0, :K].copy().reshape(1, K), labels, weights)
+        tally[LATE] += 1.0
+    z[K + PROBABILITY] = sigmoid(said)
+    tally[ROUNDS] += 1.0
+    tally[WEIGHT] += 1.0
+    tally[LOSS] += softplus(-said if y > 0.5 else said)
+    return DONE
