@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import LOGIT, Announcement
+from aioli.learners.announcements import Announcement
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
@@ -159,7 +159,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
         where it was announced.
         """
-        late = logit if announced is None else announced[LOGIT]
+        late = logit if announced is None else announced.logit
         if weight == 1.0 and type(x) is ndarray and (late is None or (type(late) is float and abs(late) <= FARTHEST)):
             try:
                 if announced is None:
@@ -170,7 +170,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
                     label, p = LABELS[y], REFUSED
                     self._ledger.settle_one(announced)
                     try:
-                        p = play_one(self._buffer, x, label, announced[LOGIT])
+                        p = play_one(self._buffer, x, label, announced.logit)
                         if p >= 0.0:
                             return p
                     finally:

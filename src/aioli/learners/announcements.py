@@ -27,14 +27,13 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["LOGIT", "Announcement", "Announcements", "Delayed", "Ledger"]
+__all__ = ["Announcement", "Announcements", "Delayed", "Ledger"]
 
 Numbers = NDArray[np.int64]
 
 ABSENT = 1e300  # stands in a file for the log-odds of an expert that had retired: files hold finite numbers
 BITS = tuple(1 << place for place in range(8))
 _make = tuple.__new__  # a NamedTuple's own way is a call longer, and an announcement is made a row
-LOGIT = 3  # the place of the log-odds in an announcement: by number, it is found sooner than by name
 TRIM = 1024  # bytes of bits kept before the first look at the oldest
 
 

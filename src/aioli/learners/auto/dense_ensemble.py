@@ -416,7 +416,8 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         memory = announced.memory
         if self._places is None and memory is not None and memory.size == self._nothing.size:
             return memory
-        return self._gather(announced.row.memory)[0]
+        kept: Vector = self._gather(announced.row.memory)[0]
+        return kept
 
     def _learn_chunk(
         self,
