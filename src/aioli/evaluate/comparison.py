@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from aioli.evaluate.loop import Alone, Announced
+from aioli.evaluate.loop import Alone, Announced, part_of_batch
 from aioli.evaluate.run import Run
 from aioli.evaluate.sums import Scores
 from aioli.learners.protocol import Learner
@@ -96,17 +96,17 @@ class SideBySide(Alone):
         self._turn = turn
         self._rows = 0
 
-    def play(self, batch: Batch) -> Announced:
+    def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
         """See `Player`."""
         begun = time.perf_counter()
-        announced = super().play(batch)
+        rows, announced = super().play(batch, room)
         self.clock.add(begun, self._rows, len(announced.y))
         for entrant in self.entrants:
             if entrant.left is None:
                 self._turn()
-                entrant.play(batch, self._rows)
-        self._rows += len(announced.y)
-        return announced
+                entrant.play(part_of_batch(batch, slice(0, rows)), self._rows)
+        self._rows += rows
+        return rows, announced
 
 
 class Comparison(Run):

@@ -17,14 +17,18 @@ from aioli.numerics.compiling import Vector
 from aioli.streams.files.where import Where
 from aioli.streams.protocol import Batch
 
-__all__ = ["Alone", "Announced", "Loop", "Observer", "Player", "learn_batch"]
+__all__ = ["NOTHING", "Alone", "Announced", "Loop", "Observer", "Player", "learn_batch", "part_of_batch"]
 
 
 class Announced(NamedTuple):
-    """The probabilities that were announced for some rows, and the labels that then came."""
+    """The probabilities that were announced for some rows, and the labels that then came.
+
+    `base` is what the base rate of the labels known then said, where labels are late; None where they are not.
+    """
 
     p: Vector
     y: Vector
+    base: Vector | None = None
 
 
 NOTHING = Announced(np.empty(0), np.empty(0))
@@ -33,8 +37,11 @@ NOTHING = Announced(np.empty(0), np.empty(0))
 class Player(Protocol):
     """A player predicts rows and learns from their labels: a learner alone, with late labels, or beside its peers."""
 
-    def play(self, batch: Batch) -> Announced:
-        """Predict the rows, learn from the labels that have come, and return these: fewer where labels are late."""
+    def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
+        """Predict rows from the first on, and learn from at most `room` labels as they come.
+
+        Returns how many rows were predicted, and the rows whose labels came: at least one of either.
+        """
         ...
 
     def play_rest(self, rows: int) -> Announced:
@@ -65,10 +72,13 @@ class Alone:
     def __init__(self, learner: Learner) -> None:
         self.learner = learner
 
-    def play(self, batch: Batch) -> Announced:
+    def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
         """See `Player`."""
         assert batch.y is not None
-        return Announced(learn_batch(self.learner, batch), batch.y)
+        rows = min(len(batch.y), room)
+        piece = part_of_batch(batch, slice(0, rows))
+        assert piece.y is not None
+        return rows, Announced(learn_batch(self.learner, piece), piece.y)
 
     def play_rest(self, rows: int) -> Announced:  # noqa: ARG002
         """Return nothing: no label is late."""
@@ -102,7 +112,8 @@ class Loop:
         while not ended:
             with self._uninterrupted():
                 if self.within < size:
-                    self._play(_part(batch, slice(self.within, min(size, self.within + self._room()))))
+                    longest = size if self._longest is None else self.within + self._longest
+                    self._play(part_of_batch(batch, slice(self.within, min(size, longest))))
                 ended = self.within == size
                 if ended:  # no interruption comes between the last row of a batch and its end
                     self._end(batch)
@@ -110,8 +121,7 @@ class Loop:
 
     def play_rest(self) -> Iterator[int]:
         """Learn from late labels once the stream is over; yield the count of rows so far after every piece."""
-        while len((announced := self.player.play_rest(self._room())).y):
-            self._tell(announced)
+        while self._hear_rest():
             yield self.rows
         for observer in self.observers:
             observer.ended(self.rows)
@@ -127,21 +137,32 @@ class Loop:
         return min(rooms, default=1 << 62)
 
     def _play(self, piece: Batch) -> None:
-        assert piece.y is not None
         self.whole, self.torn = False, True
         try:
-            announced = self.player.play(piece)
+            played, announced = self.player.play(piece, self._room())
         except ValueError as error:
             self.whole, self.torn = True, False  # a refused call leaves the learner as it was
             if isinstance(error, RowRefused) and error.row is not None:
                 raise error.placed(piece.where(error.row)) from error
             raise
         self.torn = False
-        self.within += len(piece.y)
+        self.within += played
         self._tell(announced)
         self.whole = True
 
+    def _hear_rest(self) -> int:
+        """Learn from a piece of the labels that are still out; return how many came."""
+        with self._uninterrupted():
+            self.whole, self.torn = False, True
+            announced = self.player.play_rest(self._room())
+            self.torn = False
+            self._tell(announced)
+            self.whole = True
+        return len(announced.y)
+
     def _tell(self, announced: Announced) -> None:
+        if not len(announced.y):
+            return
         self.rows += len(announced.y)
         for observer in self.observers:
             observer.played(announced, self.rows)
@@ -163,13 +184,15 @@ def learn_batch(learner: Learner, batch: Batch) -> Vector:
     return learner.learn_many(batch.X, batch.y, batch.weights)
 
 
-def _part(batch: Batch, piece: slice) -> Batch:
+def part_of_batch(batch: Batch, piece: slice) -> Batch:
     """Return a slice of a batch; its `where` still names rows by their place in the file."""
     assert batch.y is not None
     if piece == slice(0, len(batch.y)):
         return batch
     weights = None if batch.weights is None else batch.weights[piece]
-    return replace(batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=_Shifted(batch.where, piece.start))
+    times = None if batch.times is None else batch.times[piece]
+    where = _Shifted(batch.where, piece.start)
+    return replace(batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=where, times=times)
 
 
 @dataclass(frozen=True)

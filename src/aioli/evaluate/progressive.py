@@ -1,7 +1,5 @@
 """The progressive loop of the library: predict each row, then learn it, and say how it goes, as it goes."""
 
-import math
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -10,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aioli.errors import ParameterRefused, RowRefused
-from aioli.evaluate.loop import Alone, Announced, Loop, Observer
+from aioli.evaluate.delayed import Delay, Delayed
+from aioli.evaluate.loop import Alone, Announced, Loop, Observer, Player
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
-from aioli.learners.protocol import Learner, certifies, learns_late, require_learner
-from aioli.numerics.logistic import sigmoid
+from aioli.learners.protocol import Learner, certifies, require_learner
 from aioli.states.certificate import Certificate
 from aioli.streams.files.table import Csr, Features
 from aioli.streams.matrices import is_sparse
@@ -34,7 +32,7 @@ class Checkpoint:
     log_loss
         Mean log loss of what was announced before each label, in nats a row.
     base_rate
-        The same of the running base rate, which looks at no column. It hears labels at once, even where they are late.
+        The same of the running base rate, which looks at no column, and knows a label when the learner does.
     accuracy
         The part of rows whose label had the larger probability.
     certificate
@@ -51,7 +49,7 @@ class Checkpoint:
 def progressive(
     learner: Learner,
     blocks: Iterable[tuple[object, ArrayLike]],
-    delay: int = 0,
+    delay: int | Delay = 0,
     every: int | None = None,
     scores: Sequence[Score] = (),
 ) -> Iterator[Checkpoint]:
@@ -66,8 +64,9 @@ def progressive(
         (X, y) pairs: rows, dense or sparse, and their labels 0/1, False/True or -1/+1.
     delay
         How many further rows are predicted before a label comes; at 0 each row is learned before the next is
-        predicted. A learner of late labels then learns from what it said when the row came (`logit=`); another
-        learns as if it said it now. A row counts once its label has come; those still out come when the rows end.
+        predicted. `Delay(batch=500)` has the labels of 500 rows come together. A learner of late labels then learns
+        from what it announced when the row came; another learns as if it said it now. A row counts once its label has
+        come; those still out come when the rows end. The rows that wait are kept in memory.
     every
         A checkpoint every so many rows; None is at 1, 2, 4, 8, … rows. There is always one at the end.
     scores
@@ -87,15 +86,14 @@ def progressive(
     >>> print(f"{auc.value:.3f} ± {auc.error:.4f}")
     0.948 ± 0.0001
     """
-    if delay < 0:
-        raise ParameterRefused(f"delay is {delay}; it must be at least 0", parameter="delay", value=delay)
+    late = delay if isinstance(delay, Delay) else _delay_of_rows(delay)
     if every is not None and every < 1:
         raise ParameterRefused(
             f"every is {every}; it must be at least 1, or None for checkpoints that double",
             parameter="every",
             value=every,
         )
-    player = Late(require_learner(learner), delay) if delay else Alone(require_learner(learner))
+    player: Player = Delayed(require_learner(learner), late) if delay else Alone(require_learner(learner))
     watching = Checkpoints(learner, every, scores)
     loop = Loop(player, [watching])
 
@@ -110,6 +108,12 @@ def progressive(
     return play()
 
 
+def _delay_of_rows(rows: int) -> Delay:
+    if rows < 0:
+        raise ParameterRefused(f"delay is {rows}; it must be at least 0", parameter="delay", value=rows)
+    return Delay(rows=rows)
+
+
 class Checkpoints(Observer):
     """Scores the rows, and makes checkpoints where they are due and at the end."""
 
@@ -117,6 +121,7 @@ class Checkpoints(Observer):
         self._learner = learner
         self._every = every
         self._log_loss, self._base_rate, self._accuracy = LogLoss(), BaseRate(), Accuracy()
+        self._late_base = LogLoss()  # of the base rate, where labels are late
         self._scores = (self._log_loss, self._base_rate, self._accuracy, *scores)
         self._made: list[Checkpoint] = []
         self._last = 0  # rows of the last checkpoint
@@ -130,6 +135,8 @@ class Checkpoints(Observer):
         """Score the rows; make a checkpoint if it is due."""
         for score in self._scores:
             score.update(announced.p, announced.y)
+        if announced.base is not None:
+            self._late_base.update(announced.base, announced.y)
         if rows == self._next:
             self._make(rows)
 
@@ -145,56 +152,10 @@ class Checkpoints(Observer):
 
     def _make(self, rows: int) -> None:
         proven = self._learner.certificate() if certifies(self._learner) else None
-        scores = self._log_loss.value, self._base_rate.value, self._accuracy.value
+        base = self._late_base if self._late_base.value == self._late_base.value else self._base_rate
+        scores = self._log_loss.value, base.value, self._accuracy.value
         self._made.append(Checkpoint(rows, *scores, proven))
         self._last, self._next = rows, self.due(rows)
-
-
-class Late:
-    """A player whose labels come late: row t is learned when row t + delay has been predicted. O(delay) memory."""
-
-    def __init__(self, learner: Learner, delay: int) -> None:
-        self._learner = learner
-        self._delay = delay
-        self._waiting: deque[tuple[Features, float, float, float]] = deque()
-
-    def play(self, batch: Batch) -> Announced:
-        """See `Player`."""
-        assert batch.y is not None
-        rounds = []
-        for t, y in enumerate(batch.y.tolist()):
-            # a copy, since the caller may write over the block by the time that the label comes
-            x = (batch.X[t] if isinstance(batch.X, np.ndarray) else batch.X[t : t + 1]).copy()
-            try:
-                p, z = self._predicted(x)
-            except RowRefused as error:
-                raise RowRefused(
-                    error.problem, row=t, column=error.column, value=error.value, remedy=error.remedy
-                ) from error
-            self._waiting.append((x, y, p, z))
-            if len(self._waiting) > self._delay:
-                rounds.append(self._hear())
-        return _announced(rounds)
-
-    def play_rest(self, rows: int) -> Announced:
-        """See `Player`."""
-        return _announced([self._hear() for _ in range(min(rows, len(self._waiting)))])
-
-    def _predicted(self, x: Features) -> tuple[float, float]:
-        """Return the probability, and the log-odds where the learner can learn from them later."""
-        if not learns_late(self._learner):
-            return self._learner.predict(x), math.nan
-        z = self._learner.predict_logit(x)
-        return sigmoid(z), z
-
-    def _hear(self) -> tuple[float, float]:
-        """Learn from the label that comes next; return what was announced for it, and the label."""
-        x, y, p, z = self._waiting.popleft()
-        if learns_late(self._learner):
-            self._learner.learn(x, y, logit=z)
-        else:
-            self._learner.learn(x, y)
-        return p, y
 
 
 @dataclass(frozen=True)
@@ -206,11 +167,6 @@ class _Counted:
 
     def __call__(self, row: int) -> str:
         return f"row {self.first + row} of the stream"
-
-
-def _announced(rounds: list[tuple[float, float]]) -> Announced:
-    p, y = np.array(rounds, dtype=np.float64).reshape(-1, 2).T.copy()
-    return Announced(p, y)
 
 
 def _batches(blocks: Iterable[tuple[object, ArrayLike]]) -> Iterator[Batch]:

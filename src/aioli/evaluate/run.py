@@ -8,6 +8,7 @@ from typing import NamedTuple
 from aioli.errors import CapabilityMissing
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
+from aioli.evaluate.delayed import Delay, Delayed
 from aioli.evaluate.history import History, Number
 from aioli.evaluate.loop import Alone, Loop, Observer, Player
 from aioli.evaluate.read_ahead import ReadAhead
@@ -47,6 +48,8 @@ class Run(Loop):
         A player in place of the learner alone, and the most rows that it is given at a time.
     peers
         Returns the mean log losses of other learners on the same rows, by name.
+    delay
+        How late the labels come, where they do.
     threads
         False reads, plays and counts in one thread, and can be interrupted at any moment.
     """
@@ -62,14 +65,17 @@ class Run(Loop):
         longest: int | None = None,
         peers: Callable[[], Mapping[str, Number]] = dict[str, Number],
         threads: bool = True,
+        delay: Delay | None = None,
     ) -> None:
         self.stream = stream
         self.learner = learner
-        self.scoring = Scoring(threads)
+        self.delay = delay
+        self.scoring = Scoring(threads, late=delay is not None)
         self.history = History(learner, self.scoring, peers)
         self.extremes = Extremes() if with_extremes else None
         further = [] if self.extremes is None else [self.extremes]
-        super().__init__(player or Alone(learner), [*observers, self.scoring, self.history, *further], longest)
+        alone: Player = Alone(learner) if delay is None else Delayed(learner, delay)
+        super().__init__(player or alone, [*observers, self.scoring, self.history, *further], longest)
         self.before = self.known = stream.snapshot()  # `known` is the snapshot after the current table
         self.fraction: float | None = None  # of the stream, as far as it is known
         self._patience = DeferredSigint() if threads else None
@@ -88,8 +94,8 @@ class Run(Loop):
                     pass
                 self.fraction = fraction
                 yield self.rows
-        for _ in self.play_rest():
-            pass
+            for _ in self.play_rest():
+                pass
 
     @property
     def scores(self) -> Scores:

@@ -4,7 +4,7 @@ from collections import deque
 from concurrent.futures import Future, ThreadPoolExecutor
 
 from aioli.evaluate.loop import Announced, Observer
-from aioli.evaluate.sums import Scores
+from aioli.evaluate.sums import LateScores, Scores
 
 __all__ = ["Scoring"]
 
@@ -14,14 +14,21 @@ AHEAD = 2  # pieces that wait to be counted
 class Scoring(Observer):
     """Adds each piece of a run to its scores, in a thread of its own or in the caller's.
 
+    Parameters
+    ----------
+    threaded
+        Whether a thread of its own counts.
+    late
+        Whether labels are late, so that the base rate knows them late too.
+
     Attributes
     ----------
     scores
         What has been counted; complete once `settle` has returned.
     """
 
-    def __init__(self, threaded: bool = True) -> None:
-        self.scores = Scores()
+    def __init__(self, threaded: bool = True, late: bool = False) -> None:
+        self.scores = LateScores() if late else Scores()
         self._thread = ThreadPoolExecutor(max_workers=1) if threaded else None
         self._waiting: deque[Future[None]] = deque()
 

@@ -12,7 +12,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.rows import as_labels
 
-__all__ = ["Score", "Scores", "Sums"]
+__all__ = ["LateScores", "Score", "Scores", "Sums"]
 
 
 class Score(Protocol):
@@ -108,7 +108,7 @@ class Scores(Sums):
     def _add(self, p: Vector, y: Vector) -> None:
         self.count(p, y)
 
-    def count(self, p: Vector, y: Vector) -> None:
+    def count(self, p: Vector, y: Vector, base: Vector | None = None) -> None:  # noqa: ARG002
         """Take in what a learner announced, and the labels 0.0 or 1.0, all of it trusted. O(1) a row."""
         functions.add_all(p, y, self._totals, self._bins, self.cells)
 
@@ -169,3 +169,22 @@ class Scores(Sums):
     def thresholds(self) -> list[tuple[float, float, float, float]]:
         """Return threshold, true and false positive rate, and precision: from the strictest to the most lenient."""
         return functions.threshold_curve(self._bins)
+
+
+class LateScores(Scores):
+    """The same scores where labels come late: the base rate is of the labels that were known when a row came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._sums["late_base"] = np.zeros(functions.TOTALS)
+
+    def count(self, p: Vector, y: Vector, base: Vector | None = None) -> None:
+        """Take in what was announced, what the base rate announced, and the labels."""
+        super().count(p, y)
+        if base is not None:
+            functions.add_totals(base, y, self._sums["late_base"])
+
+    @property
+    def base_rate(self) -> float:
+        """Mean log loss of the running base rate, which knows a label when the learner does."""
+        return functions.mean(self._sums["late_base"], functions.NATS)

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aioli.errors import FileRefused, SnapshotRefused
+from aioli.evaluate.delayed import Delayed
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.run import Run
-from aioli.evaluate.sums import Scores
+from aioli.evaluate.waiting_rows import WaitingRows
 from aioli.learners.protocol import Learner
 from aioli.learners.registry import restore_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
@@ -27,8 +28,8 @@ OWNER = "checkpoint"  # of the file that becomes the state when it is whole
 class Checkpoints:
     """Locks a folder for one run, writes the run's last checkpoint there, and restores a run from it.
 
-    The learner, the scores, the history and the place in the stream are of the very same rows; the predictions may
-    have gone further when the run was killed, and are cut back to them.
+    The learner, the scores, the history, the rows that wait for their labels and the place in the stream are of the
+    very same moment; the predictions may have gone further when the run was killed, and are cut back to it.
 
     Parameters
     ----------
@@ -104,7 +105,9 @@ class Checkpoints:
         """Put scores, history and position of the checkpoint into a new run; do nothing where there is none."""
         if self.found is None:
             return
-        run.scoring.scores = Scores.restore(self.found.part("scores"))
+        run.scoring.scores = type(run.scoring.scores).restore(self.found.part("scores"))
+        if isinstance(run.player, Delayed):
+            run.player.waiting = WaitingRows.restore(self.found.part("waiting"))
         run.history.points = _points(self.found.values.get("history"))
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
         run.known = self.found.parts.get("known", run.before)
@@ -120,6 +123,8 @@ class Checkpoints:
             "scores": run.scores.snapshot(),
             "stream": run.before,
         }
+        if isinstance(run.player, Delayed):
+            parts["waiting"] = run.player.waiting.snapshot()
         if run.known is not run.before:
             parts["known"] = run.known  # as wide as the learner
         history = [_plain_point(point) for point in run.history.points]

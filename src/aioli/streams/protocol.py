@@ -27,12 +27,15 @@ class Batch:
         How much each row counts; None where every row counts 1.
     where
         Says where a row of the batch is to be found, such as "clicks.csv, line 12".
+    times
+        When each row came, in seconds; None where nobody asked.
     """
 
     X: Features
     y: Vector | None
     weights: Vector | None
     where: Where
+    times: Vector | None = None
 
 
 class Stream(Protocol):

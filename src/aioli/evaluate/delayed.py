@@ -1,0 +1,207 @@
+"""A player whose labels come late: rows are announced when they come, and learned when their labels do."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from aioli.errors import ParameterRefused, RowRefused
+from aioli.evaluate.loop import NOTHING, Announced, learn_batch, part_of_batch
+from aioli.evaluate.score_functions import SMOOTHING
+from aioli.evaluate.waiting_rows import Block, WaitingRows
+from aioli.learners.protocol import Learner, learns_late
+from aioli.streams.protocol import Batch
+
+__all__ = ["Delay", "Delayed"]
+
+UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
+
+
+@dataclass(frozen=True)
+class Delay:
+    """When the label of a row comes: one of these is given.
+
+    Attributes
+    ----------
+    rows
+        Once so many further rows have been announced.
+    batch
+        Once the last row of the row's batch, of so many rows, has been announced.
+    seconds
+        So long after the row, before the first row of that time or later (`Batch.times`). A row whose time is earlier
+        than that of a row before counts as of the latter's time.
+    """
+
+    rows: int | None = None
+    batch: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        given = {name: value for name, value in vars(self).items() if value is not None}
+        if len(given) != 1:
+            raise ParameterRefused(
+                f"a delay of {given or 'nothing'} came; give rows, batch or seconds", parameter="delay", value=given
+            )
+        ((name, value),) = given.items()
+        least = 1 if name == "batch" else 0
+        if not least <= value < float("inf"):
+            raise ParameterRefused(f"{name} is {value}; it must be at least {least}", parameter=name, value=value)
+
+    def __str__(self) -> str:
+        if self.rows is not None:
+            return f"labels {_counted(self.rows)} late"
+        if self.batch is not None:
+            return f"labels in batches of {_counted(self.batch)}"
+        assert self.seconds is not None
+        unit = next((unit for unit, length in UNITS.items() if self.seconds and self.seconds % length == 0.0), "s")
+        return f"labels {self.seconds / UNITS[unit]:,g} {unit} late"
+
+
+class Delayed:
+    """A player that is one learner, whose labels come late. Memory: the rows that wait, and what was announced.
+
+    A learner of late labels learns from what it announced when the row came; another learns as if it said it now.
+    Rows between which no label comes are announced together, and labels between which no row comes are learned
+    together: the same game at more speed.
+    """
+
+    def __init__(self, learner: Learner, delay: Delay) -> None:
+        self.learner = learner
+        self.delay = delay
+        self.waiting = WaitingRows()
+
+    def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
+        """See `Player`. A row that is refused is refused when it is the first of what is played."""
+        assert batch.y is not None
+        played, heard, left = 0, list[Announced](), room
+        while True:
+            owed = self._owed(batch, played)
+            if owed:
+                if not left:
+                    break
+                heard.append(self._hear(min(owed, left)))
+                left -= len(heard[-1].y)
+            elif played == len(batch.y):
+                break
+            else:
+                group = slice(played, min(len(batch.y), played + self._free(batch, played)))
+                announced = self._announce(part_of_batch(batch, group), first=not played and not heard)
+                played += announced
+                if announced < group.stop - group.start:
+                    break
+        return played, _joined(heard)
+
+    def play_rest(self, rows: int) -> Announced:
+        """See `Player`."""
+        return self._hear(min(rows, len(self.waiting)))
+
+    def _owed(self, batch: Batch, row: int) -> int:
+        """Return how many labels have come before a row of the batch, or before what comes after its last."""
+        if self.delay.rows is not None:
+            return max(0, len(self.waiting) - self.delay.rows)
+        if self.delay.batch is not None:
+            return self.waiting.owed
+        assert batch.y is not None
+        return self.waiting.due(self._time(batch, row)) if row < len(batch.y) else 0
+
+    def _free(self, batch: Batch, row: int) -> int:
+        """Return how many rows of the batch come before the next label, at least one."""
+        if self.delay.rows is not None:
+            return self.delay.rows + 1 - len(self.waiting)
+        if self.delay.batch is not None:
+            return self.delay.batch - len(self.waiting)
+        assert batch.times is not None
+        assert self.delay.seconds is not None
+        until = min(self.waiting.next_due, self._time(batch, row) + self.delay.seconds)
+        clock = np.maximum.accumulate(np.maximum(batch.times[row:], self.waiting.clock))
+        return max(1, int(np.searchsorted(clock, until)))
+
+    def _time(self, batch: Batch, row: int) -> float:
+        if batch.times is None:
+            raise ParameterRefused(
+                "labels come late by time, but the rows have no times; give a column of times",
+                parameter="delay",
+                value=self.delay.seconds,
+            )
+        return max(self.waiting.clock, batch.times.item(row))
+
+    def _announce(self, rows: Batch, first: bool) -> int:
+        """Announce rows, all or those before one that is refused; return how many."""
+        try:
+            self._keep(rows)
+        except RowRefused as error:
+            if not error.row and first:
+                if error.row is None:  # a single row was refused
+                    problem, column, value = error.problem, error.column, error.value
+                    raise RowRefused(problem, row=0, column=column, value=value, remedy=error.remedy) from error
+                raise
+            if error.row:
+                self._keep(part_of_batch(rows, slice(0, error.row)))
+            return error.row or 0
+        assert rows.y is not None
+        return len(rows.y)
+
+    def _keep(self, rows: Batch) -> None:
+        assert rows.y is not None
+        count, learner, waiting = len(rows.y), self.learner, self.waiting
+        if not learns_late(learner):
+            tickets, p = None, learner.predict_many(rows.X)
+        else:
+            one = count == 1 and isinstance(rows.X, np.ndarray)
+            tickets = learner.announce(rows.X[0]).row if one else learner.announce_many(rows.X)
+            p = tickets.probabilities
+        base = np.full(count, (waiting.ones + SMOOTHING) / (waiting.heard + 2.0 * SMOOTHING))
+        due = np.zeros(count)
+        if self.delay.seconds is not None and rows.times is not None:
+            clock = np.maximum.accumulate(np.maximum(rows.times, waiting.clock))
+            waiting.clock, due = clock.item(-1), clock + self.delay.seconds
+        # copies, since the caller may write over the rows by the time that their labels come
+        weights = None if rows.weights is None else rows.weights.copy()
+        waiting.add(Block(rows.X.copy(), rows.y.copy(), weights, p, base, due, tickets))
+        if self.delay.batch is not None and len(waiting) == self.delay.batch:
+            waiting.owed = len(waiting)
+
+    def _hear(self, rows: int) -> Announced:
+        """Learn from the labels that come next."""
+        if not rows:
+            return NOTHING
+        block = self.waiting.first(rows, self.learner.n_features_)
+        self._learn(block)
+        self.waiting.drop(block)
+        return Announced(block.p, block.y, block.base)
+
+    def _learn(self, block: Block) -> None:
+        learner, one = self.learner, len(block.y) == 1
+        if block.tickets is not None and learns_late(learner):
+            if one and isinstance(block.X, np.ndarray):
+                weight = 1.0 if block.weights is None else block.weights.item(0)
+                learner.learn(block.X[0], block.y.item(0), weight, announced=block.tickets[0])
+            else:
+                learner.learn_many(block.X, block.y, block.weights, announced=block.tickets)
+        elif block.weights is not None:
+            learn_batch(learner, Batch(block.X, block.y, block.weights, _nowhere))
+        else:
+            for t, y in enumerate(block.y.tolist()):
+                learner.learn(block.X[t] if isinstance(block.X, np.ndarray) else block.X[t : t + 1], y)
+
+
+class _Nowhere:
+    """Says of a row whose label came late only that."""
+
+    path = ""
+
+    def __call__(self, row: int) -> str:
+        return f"row {row} of those whose labels came late"
+
+
+_nowhere = _Nowhere()
+
+
+def _joined(heard: list[Announced]) -> Announced:
+    if len(heard) < 2:
+        return heard[0] if heard else NOTHING
+    base = np.concatenate([each.y if each.base is None else each.base for each in heard])
+    return Announced(np.concatenate([each.p for each in heard]), np.concatenate([each.y for each in heard]), base)
+
+
+def _counted(rows: int) -> str:
+    return "1 row" if rows == 1 else f"{rows:,} rows"

@@ -1,0 +1,196 @@
+"""Rows that have been announced and wait for their labels, in the order in which they came."""
+
+from collections import deque
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.announcements import Announcements
+from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Array, Plain, Snapshot
+from aioli.streams.files.table import Csr, Features
+
+__all__ = ["Block", "WaitingRows"]
+
+NO_TIME = -1e300  # the clock before the first row: files hold finite numbers
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """Consecutive rows that wait.
+
+    Attributes
+    ----------
+    X, y, weights
+        The rows, their labels, which nobody has heard yet, and their weights; None where all are 1.
+    p, base
+        The probabilities announced, and the base rate's of the labels known then.
+    due
+        When their labels come, where that is a matter of time.
+    tickets
+        What the learner announced; None where it does not learn late.
+    """
+
+    X: Features
+    y: Vector
+    weights: Vector | None
+    p: Vector
+    base: Vector
+    due: Vector
+    tickets: Announcements | None
+
+    def of(self, rows: slice) -> "Block":
+        """Return some of the rows."""
+        weights = None if self.weights is None else self.weights[rows]
+        tickets = None if self.tickets is None else self.tickets.of(rows)
+        return Block(self.X[rows], self.y[rows], weights, self.p[rows], self.base[rows], self.due[rows], tickets)
+
+
+class WaitingRows:
+    """A queue of announced rows, and what a player with late labels must know besides.
+
+    Attributes
+    ----------
+    owed
+        How many labels of a whole batch have come and are still to be learned.
+    clock
+        The latest time of a row so far.
+    heard, ones
+        How many labels have been learned, and how many of them were 1.
+    """
+
+    def __init__(self) -> None:
+        self.owed = self.heard = self.ones = 0
+        self.clock = NO_TIME
+        self._blocks: deque[Block] = deque()
+        self._rows = self._width = 0  # the latter of the widest row so far
+
+    def __len__(self) -> int:
+        return self._rows
+
+    @property
+    def next_due(self) -> float:
+        """The time at which the next label comes; infinity where no row waits."""
+        return self._blocks[0].due.item(0) if self._blocks else np.inf
+
+    def due(self, time: float) -> int:
+        """Return how many labels have come by a time. O(blocks that are due)."""
+        count = 0
+        for block in self._blocks:
+            some = int(np.searchsorted(block.due, time, side="right"))
+            count += some
+            if some < len(block.y):
+                break
+        return count
+
+    def add(self, block: Block) -> None:
+        """Put rows behind the others."""
+        self._blocks.append(block)
+        self._width = max(self._width, block.X.shape[1])
+        self._rows += len(block.y)
+
+    def first(self, rows: int, width: int | None) -> Block:
+        """Return the oldest rows, as wide as the learner is now."""
+        parts: list[Block] = []
+        missing = rows
+        for block in self._blocks:
+            if not missing:
+                break
+            parts.append(block if len(block.y) <= missing else block.of(slice(0, missing)))
+            missing -= len(parts[-1].y)
+        return _joined(parts, max(self._width, width or 0))
+
+    def drop(self, block: Block) -> None:
+        """Forget the oldest rows, whose labels have been learned."""
+        rows = len(block.y)
+        self.heard += rows
+        self.ones += int(block.y.sum())
+        self.owed = max(0, self.owed - rows)
+        self._rows -= rows
+        while rows:
+            oldest = self._blocks.popleft()
+            if len(oldest.y) > rows:
+                self._blocks.appendleft(oldest.of(slice(rows, None)))
+                return
+            rows -= len(oldest.y)
+
+    def snapshot(self) -> Snapshot:
+        """Return the rows and the counts."""
+        values: dict[str, Plain] = {"owed": self.owed, "heard": self.heard, "ones": self.ones, "clock": self.clock}
+        if not self._rows:
+            return Snapshot("WaitingRows", {**values, "width": None})
+        block = self.first(self._rows, None)
+        arrays: dict[str, Array] = {"y": block.y, "p": block.p, "base": block.base, "due": block.due}
+        if block.weights is not None:
+            arrays["weights"] = block.weights
+        if isinstance(block.X, np.ndarray):
+            arrays["X"] = block.X
+        else:
+            indices, starts = block.X.indices.astype(np.int64), block.X.indptr.astype(np.int64)
+            arrays |= {"data": block.X.data, "indices": indices, "starts": starts}
+        parts = {} if block.tickets is None else {"tickets": block.tickets.snapshot()}
+        owned = {name: array.copy() for name, array in arrays.items()}
+        return Snapshot("WaitingRows", {**values, "width": block.X.shape[1]}, owned, parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal queue from a snapshot."""
+        given = snapshot.of("WaitingRows")
+        waiting = cls()
+        waiting.owed, waiting.heard, waiting.ones = (given.whole(name) for name in ("owed", "heard", "ones"))
+        waiting.clock = given.number("clock")
+        if given.values.get("width") is None:
+            return waiting
+        width = given.whole("width")
+        y = given.array("y", (None,))
+        rows = len(y)
+        p, base, due = (given.array(name, (rows,)) for name in ("p", "base", "due"))
+        weights = given.array("weights", (rows,)) if "weights" in given.arrays else None
+        tickets = Announcements.restore(given.part("tickets")) if "tickets" in given.parts else None
+        if tickets is not None and len(tickets) != rows:
+            raise SnapshotRefused(f"in WaitingRows, {rows} rows have {len(tickets)} announcements")
+        waiting.add(Block(_features(given, rows, width), y, weights, p, base, due, tickets))
+        return waiting
+
+
+def _features(given: Snapshot, rows: int, width: int) -> Features:
+    if "X" in given.arrays:
+        return given.array("X", (rows, width))
+    data, starts = given.array("data", (None,)), given.integers("starts", (rows + 1,))
+    indices = given.integers("indices", (len(data),))
+    if indices.size and not 0 <= indices.min() <= indices.max() < width:
+        raise SnapshotRefused(f"in WaitingRows, a column is not one of {width}")
+    return csr_array((data, indices, starts), shape=(rows, width))
+
+
+def _joined(parts: list[Block], width: int) -> Block:
+    """Return blocks as one, its rows of this width."""
+    if len(parts) == 1 and parts[0].X.shape[1] == width:
+        return parts[0]
+    weights = None
+    if any(part.weights is not None for part in parts):
+        weights = np.concatenate([np.ones(len(part.y)) if part.weights is None else part.weights for part in parts])
+    tickets = [part.tickets for part in parts if part.tickets is not None]
+    return Block(
+        X=_stacked([part.X for part in parts], width),
+        y=np.concatenate([part.y for part in parts]),
+        weights=weights,
+        p=np.concatenate([part.p for part in parts]),
+        base=np.concatenate([part.base for part in parts]),
+        due=np.concatenate([part.due for part in parts]),
+        tickets=Announcements.joined(tickets) if tickets else None,
+    )
+
+
+def _stacked(parts: list[Features], width: int) -> Features:
+    dense: list[Vector] = []
+    wide: list[Csr] = []
+    for X in parts:
+        if isinstance(X, np.ndarray):
+            dense.append(X if X.shape[1] == width else np.pad(X, ((0, 0), (0, width - X.shape[1]))))
+        else:
+            wide.append(csr_array((X.data, X.indices, X.indptr), shape=(X.shape[0], width)))
+    return np.concatenate(dense) if dense else csr_array(vstack(wide, format="csr"))
