@@ -9,7 +9,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement
+from aioli.learners.announcements import Announcement, Late
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
@@ -145,12 +145,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         return super().announce(x)
 
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(d²).
 

@@ -17,7 +17,7 @@ import math
 import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["Announcement", "Announcements", "Delayed", "Ledger"]
+__all__ = ["Announcement", "Announcements", "Delayed", "Late", "LateMany", "Ledger"]
 
 Numbers = NDArray[np.int64]
 
@@ -157,6 +157,12 @@ class Announcement(NamedTuple):
         if len(row) != 1:
             raise AnnouncementRefused(f"{len(row)} announcements came for one")
         return cls(*row[0])
+
+
+Late: TypeAlias = (
+    Announcement | None
+)  # what was announced for a row whose label comes late; None where it comes at once
+LateMany: TypeAlias = Announcements | None
 
 
 class Delayed(NamedTuple):

@@ -7,7 +7,7 @@ from typing import Generic, TypeVar
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Announcements, Delayed, Ledger
+from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany, Ledger
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
@@ -79,23 +79,13 @@ class ColumnLearner(ABC):
 
     @abstractmethod
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from one row and its label; returns the probability announced before the label."""
 
     @abstractmethod
     def learn_many(
-        self,
-        X: object,
-        y: object,
-        weights: object = None,
-        logits: object = None,
-        announced: Announcements | None = None,
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
     ) -> Vector:
         """Play the rows in order; returns each row's probability before its label.
 
@@ -189,12 +179,7 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         return self._ledger.issue(len(rows), self.rounds, logits, memory)
 
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from one row and its label; return the probability announced before the label.
 
@@ -203,12 +188,7 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         return self._learn_one(x, y, weight, logit, announced)
 
     def learn_many(
-        self,
-        X: object,
-        y: object,
-        weights: object = None,
-        logits: object = None,
-        announced: Announcements | None = None,
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
     ) -> Vector:
         """Play the rows in order; returns each row's probability before its label.
 
@@ -219,17 +199,13 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         rows = self._rows(X)
         return self._play(rows, as_labels(y, len(rows)), weights, logits, announced)
 
-    def _learn_one(
-        self, x: object, y: object, weight: float, logit: float | None, announced: Announcement | None
-    ) -> float:
+    def _learn_one(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
         """Learn from one row of any kind, through the border."""
         late, ticket = None if logit is None else [logit], None if announced is None else announced.row
         rows = self._rows(x, single=True)
         return float(self._play(rows, np.array([as_label(y)]), [weight], late, ticket)[0])
 
-    def _play(
-        self, rows: Checked, labels: Vector, weights: object, logits: object, announced: Announcements | None
-    ) -> Vector:
+    def _play(self, rows: Checked, labels: Vector, weights: object, logits: object, announced: LateMany) -> Vector:
         """Learn from checked rows, in time or as they were announced."""
         if announced is None:
             return self._learn(rows, labels, weights, logits)

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Generic, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
 
 from aioli.errors import ParameterRefused
-from aioli.learners.announcements import Announcement, Announcements
+from aioli.learners.announcements import Announcement, Announcements, Late, LateMany
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
@@ -163,22 +163,12 @@ class LearnsLate(Weighs, Protocol):
         """Return what `announce` does, for every row: all before the first of their labels."""
 
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from the row, for which `announced` was announced; the loss is counted there."""
 
     def learn_many(
-        self,
-        X: object,
-        y: object,
-        weights: object = None,
-        logits: object = None,
-        announced: Announcements | None = None,
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
     ) -> Vector:
         """Learn from the rows in order, for which `announced` were announced."""
 

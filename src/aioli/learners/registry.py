@@ -18,8 +18,7 @@ __all__ = ["is_restorable", "restore_learner", "snapshot_part"]
 
 def is_restorable(learner: Learner) -> TypeGuard[Saves]:
     """Return whether `restore_learner` takes its snapshot: it saves itself, and its class is an exported one."""
-    kind = type(learner)
-    return saves(learner) and kind.__name__ in aioli.__all__ and getattr(aioli, kind.__name__) is kind
+    return saves(learner) and _exported(type(learner).__name__) is type(learner)
 
 
 def snapshot_part(learner: Learner) -> Snapshot:
@@ -34,8 +33,12 @@ def snapshot_part(learner: Learner) -> Snapshot:
 
 def restore_learner(snapshot: Snapshot) -> Learner:
     """Make the learner of a snapshot, whichever of the exported classes it is of; it goes on bit for bit the same."""
-    if snapshot.kind in aioli.__all__:
-        kind = getattr(aioli, snapshot.kind)
-        if issubclass(kind, Remembering):
-            return require_learner(kind.restore(snapshot))
+    kind = _exported(snapshot.kind)
+    if isinstance(kind, type) and issubclass(kind, Remembering):
+        return require_learner(kind.restore(snapshot))
     raise SnapshotRefused(f"it holds a learner of type {snapshot.kind!r}, which this version of aioli does not know")
+
+
+def _exported(name: str) -> object:
+    """Return what aioli exports under a name; None where it exports nothing of that name."""
+    return getattr(aioli, name) if name in aioli.__all__ else None

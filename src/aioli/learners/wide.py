@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Delayed
+from aioli.learners.announcements import Delayed, Late
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
@@ -128,12 +128,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         return self._ledger.issue_one(self._state.tally.item(WideTally.ROUNDS), logits.item(), kept[0])
 
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(K nnz).
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Self
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
-from aioli.learners.announcements import Announcement, Announcements, Delayed
+from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert
 from aioli.learners.base import ColumnLearner
@@ -93,12 +93,7 @@ class Auto(Remembering, ColumnLearner):
         return announced
 
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from one row and its label; returns the probability announced before the label.
 
@@ -127,12 +122,7 @@ class Auto(Remembering, ColumnLearner):
         return announced
 
     def learn_many(
-        self,
-        X: object,
-        y: object,
-        weights: object = None,
-        logits: object = None,
-        announced: Announcements | None = None,
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
     ) -> Vector:
         """Play the rows in order; returns each row's probability before its label.
 

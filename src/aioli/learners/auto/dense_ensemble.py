@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Delayed
+from aioli.learners.announcements import Delayed, Late
 from aioli.learners.auto.experts import EXPERTS, Expert
 from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.learners.base import RowsLearner
@@ -122,12 +122,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return super().announce(x)
 
     def learn(
-        self,
-        x: object,
-        y: object,
-        weight: float = 1.0,
-        logit: float | None = None,
-        announced: Announcement | None = None,
+        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
         """Learn from one row and its label; returns the probability announced before the label. O(K d²).
 
@@ -382,7 +377,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
         return combine
 
-    def _learn_one_late(self, x: Vector, label: float, announced: Announcement | None) -> float | None:
+    def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
         """Learn one row while labels may be late; returns what was announced, None where x is no row."""
         layer, learning = self._late, self._learning
         assert layer is not None
