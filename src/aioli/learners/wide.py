@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Delayed, Late
+from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability

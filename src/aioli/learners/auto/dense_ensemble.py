@@ -8,7 +8,7 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Delayed, Late
+from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.auto.experts import EXPERTS, Expert
 from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.learners.base import RowsLearner
