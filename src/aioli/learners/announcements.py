@@ -1,13 +1,13 @@
-"""What a learner announced for rows whose labels come later, and which of these labels have come.
+"""Announcements: predictions of rows whose labels come later, and the ledger of those that still wait for one.
 
 >>> from aioli import AIOLI
 >>> learner = AIOLI()
->>> ticket = learner.announce([1.0, 2.0])
->>> ticket.probability
+>>> announced = learner.announce([1.0, 2.0])
+>>> announced.probability
 0.5
->>> learner.learn([1.0, 2.0], 1, announced=ticket)
+>>> learner.learn([1.0, 2.0], 1, announced=announced)
 0.5
->>> learner.learn([1.0, 2.0], 1, announced=ticket)
+>>> learner.learn([1.0, 2.0], 1, announced=announced)
 Traceback (most recent call last):
     ...
 aioli.errors.AnnouncementRefused: announcement 0 has had its label already (nothing was learned)
@@ -39,7 +39,7 @@ TRIM = 1024  # bytes of bits kept before the first look at the oldest
 
 @dataclass(frozen=True, eq=False)
 class Announcements:
-    """What was announced for some rows, and all that their labels will need: keep it until these come.
+    """The predictions of some rows, with all that learning their labels will need: keep it until the labels come.
 
     It is plain data, eight bytes a number: `snapshot` and pickle move it, also to another process, and it stays valid
     when the learner has been saved and loaded, has grown, or has lost experts since. `a[i]` is one row's, `a.of(rows)`
@@ -56,7 +56,8 @@ class Announcements:
     logits
         The log-odds announced.
     memory
-        What a mixture of experts needs besides, a row each.
+        The log-odds of a mixture's experts, and what else it needs (`states.mixture.late`), a row each; no columns for
+        a learner that is no mixture.
     """
 
     learner: int
@@ -87,7 +88,7 @@ class Announcements:
 
     @property
     def bytes(self) -> int:
-        """The size of its numbers."""
+        """The size of the arrays, in bytes."""
         return self.numbers.nbytes + self.known.nbytes + self.logits.nbytes + self.memory.nbytes
 
     @classmethod
@@ -126,7 +127,7 @@ class Announcements:
 
 
 class Announcement(NamedTuple):
-    """What was announced for one row, and all that its label will need: keep it until that comes."""
+    """The prediction of one row, with all that learning its label will need: keep it until the label comes."""
 
     learner: int
     number: int
@@ -141,7 +142,7 @@ class Announcement(NamedTuple):
 
     @property
     def row(self) -> Announcements:
-        """The same as announcements of one row."""
+        """This announcement as `Announcements` of one row."""
         memory = np.empty((1, 0)) if self.memory is None else self.memory[None, :]
         numbers, known = np.array([self.number]), np.array([self.known])
         return Announcements(self.learner, numbers, known, np.array([self.logit]), memory)
@@ -166,14 +167,14 @@ LateMany: TypeAlias = Announcements | None
 
 
 class Delayed(NamedTuple):
-    """What is learned of rows whose labels come late, besides the rows.
+    """The announced log-odds and the delays with which a learner learns late labels, one a row.
 
     Attributes
     ----------
     logits
         The log-odds announced; NaN where a row comes in time.
     memory
-        What the rows' tickets kept besides, a row each.
+        As in `Announcements`; no columns where only log-odds were kept.
     late
         How many rows late each label is.
     """
@@ -184,16 +185,16 @@ class Delayed(NamedTuple):
 
     @classmethod
     def by_logits(cls, logits: Vector) -> Self:
-        """Return what is known where only log-odds were kept."""
+        """Make it from log-odds alone, with no memory and no delay."""
         return cls(logits, np.empty((len(logits), 0)), np.zeros(len(logits)))
 
     def of(self, rows: slice) -> Self:
-        """Return the same of some of the rows."""
+        """Return the log-odds, memory and delays of a slice of the rows."""
         return type(self)(self.logits[rows], self.memory[rows], self.late[rows])
 
 
 class Ledger:
-    """Keeps book of the announcements of one learner: which were made, and which have had their label.
+    """Numbers the announcements of one learner, and remembers which have had their label.
 
     One bit for each announcement since the oldest that still waits: a label is learned once.
     """
@@ -207,7 +208,7 @@ class Ledger:
         self._trim_at = TRIM  # bytes at which to look whether the oldest have had their labels
 
     def issue_one(self, known: float, logit: float, memory: Vector | None = None) -> Announcement:
-        """Make one announcement, when so many labels are known."""
+        """Make an announcement of these log-odds, `known` labels having been learned so far."""
         number = self.issued
         if self._room <= number:
             self._issue(1)
@@ -216,7 +217,7 @@ class Ledger:
         return _make(Announcement, (self.learner, number, int(known), logit, memory))
 
     def issue(self, count: int, known: int, logits: Vector, memory: Matrix) -> Announcements:
-        """Make so many announcements, when so many labels are known."""
+        """Make `count` announcements of these log-odds, `known` labels having been learned so far."""
         first = self._issue(count)
         return Announcements(self.learner, np.arange(first, first + count), np.full(count, known), logits, memory)
 
@@ -237,7 +238,7 @@ class Ledger:
         return first
 
     def settle_one(self, announced: Announcement) -> None:
-        """Take note that the label of an announcement has come; refuse one not this learner's, or whose label has."""
+        """Mark an announcement as having had its label; refuse one that is not this learner's or has had it already."""
         learner, number, _, _, _ = announced
         place = number - self._first
         if learner == self.learner and place >= 0 and number < self.issued:
@@ -255,7 +256,7 @@ class Ledger:
         self._settled[place >> 3] &= ~BITS[place & 7]
 
     def check(self, announced: Announcements, rows: int) -> None:
-        """Refuse what these rows were not announced by, or whose label has come."""
+        """Refuse announcements that are not one a row, not this learner's, or have had their label."""
         if len(announced) != rows:
             raise AnnouncementRefused(
                 f"{rows} rows came with {len(announced)} announcements; give one a row (nothing was learned)"
@@ -279,26 +280,26 @@ class Ledger:
             raise AnnouncementRefused(f"announcement {twice} came twice in one call (nothing was learned)")
 
     def settle(self, announced: Announcements) -> None:
-        """Take note that the labels of these announcements have come."""
+        """Mark these announcements as having had their labels."""
         places = announced.numbers - self._first
         bits = np.left_shift(1, places & 7).astype(np.uint8)
         np.bitwise_or.at(np.frombuffer(self._settled, np.uint8), places >> 3, bits)
 
     def delayed(self, announced: Announcements, rounds: int) -> Delayed:
-        """Return what was announced and how many rows late each label is, learned in this order after so many rounds.
+        """Return what was announced, with the delay of each label in rows, were these learned in order after `rounds`.
 
-        Counted are the rows that were announced since, and the labels that came since.
+        A delay counts the rows announced since, and the labels learned since.
         """
         since = self.issued - announced.numbers - 1
         late = (since + (rounds + np.arange(len(announced)) - announced.known)).astype(np.float64)
         return Delayed(announced.logits, announced.memory, late)
 
     def late_one(self, announced: Announcement, rounds: float) -> float:
-        """Return how many rows late a label is, as `delayed` counts."""
+        """Return the delay of a label in rows, as `delayed` counts it."""
         return self.issued - announced.number - 1 + rounds - announced.known
 
     def withdraw(self, count: int) -> None:
-        """Take back the last announcements, which nobody has seen."""
+        """Take back the last `count` announcements, which no caller has seen."""
         self.issued -= count
 
     def _is_settled(self, numbers: Numbers) -> NDArray[np.bool_]:
@@ -307,7 +308,7 @@ class Ledger:
         return np.asarray((numbers < self._first) | (bits == 1))
 
     def snapshot(self) -> Snapshot:
-        """Return its numbers, and the bits from the oldest announcement that waits: whenever it was trimmed last."""
+        """Return the counts, and a bit for each announcement from the oldest that waits, so equal ledgers are equal."""
         used = self._settled[: (self.issued - self._first + 7) // 8]
         waiting = used.lstrip(b"\xff")
         values = {"learner": self.learner, "issued": self.issued, "first": self._first + 8 * (len(used) - len(waiting))}
@@ -315,7 +316,7 @@ class Ledger:
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
-        """Make an equal one from a snapshot."""
+        """Make an equal ledger from a snapshot."""
         given = snapshot.of("Ledger")
         ledger = cls()
         ledger.learner, ledger.issued, ledger._first = (given.whole(name) for name in ("learner", "issued", "first"))

@@ -111,7 +111,7 @@ class ColumnLearner(ABC):
 
     @abstractmethod
     def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
-        """Return log-odds and what tickets keep, for a learner around this one that has its own ledger."""
+        """Return log-odds and the announcements' memory, for a learner around this one that has its own ledger."""
 
     @abstractmethod
     def _learn_within(self, X: object, y: object, weights: object, delayed: Delayed) -> Vector:
@@ -201,9 +201,9 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
 
     def _learn_one(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
         """Learn from one row of any kind, through the border."""
-        late, ticket = None if logit is None else [logit], None if announced is None else announced.row
+        late, row = None if logit is None else [logit], None if announced is None else announced.row
         rows = self._rows(x, single=True)
-        return float(self._play(rows, np.array([as_label(y)]), [weight], late, ticket)[0])
+        return float(self._play(rows, np.array([as_label(y)]), [weight], late, row)[0])
 
     def _play(self, rows: Checked, labels: Vector, weights: object, logits: object, announced: LateMany) -> Vector:
         """Learn from checked rows, in time or as they were announced."""
@@ -221,7 +221,7 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         return announced.probabilities
 
     def _announce(self, rows: Checked) -> tuple[Vector, Matrix]:
-        """Return the log-odds of rows, each as if it came next, and what a ticket keeps besides."""
+        """Return the log-odds of rows, each as if it came next, and the memory of their announcements."""
         return self._logits(rows), np.empty((len(rows), 0))
 
     def _answer(self, rows: Checked, labels: Vector, weights: object, delayed: Delayed) -> None:

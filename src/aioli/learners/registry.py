@@ -1,4 +1,4 @@
-"""Which class a snapshot of a learner belongs to: any that aioli exports.
+"""Restores a learner from its snapshot, whichever of the exported classes it is of.
 
 >>> from aioli import AIOLI
 >>> restore_learner(AIOLI(radius=2.0).snapshot())
@@ -17,12 +17,12 @@ __all__ = ["is_restorable", "restore_learner", "snapshot_part"]
 
 
 def is_restorable(learner: Learner) -> TypeGuard[Saves]:
-    """Return whether `restore_learner` takes its snapshot: it saves itself, and its class is an exported one."""
+    """Return whether `restore_learner` can restore this learner: it has snapshots, and aioli exports its class."""
     return saves(learner) and _exported(type(learner).__name__) is type(learner)
 
 
 def snapshot_part(learner: Learner) -> Snapshot:
-    """Return the snapshot of a learner that is part of something else, from which `restore_learner` makes an equal."""
+    """Return the snapshot of a learner inside another object; refuse one that `restore_learner` could not restore."""
     if not is_restorable(learner):
         raise CapabilityMissing(
             f"{type(learner).__name__} has no snapshot that aioli could restore, so what holds it cannot be saved "
@@ -32,7 +32,7 @@ def snapshot_part(learner: Learner) -> Snapshot:
 
 
 def restore_learner(snapshot: Snapshot) -> Learner:
-    """Make the learner of a snapshot, whichever of the exported classes it is of; it goes on bit for bit the same."""
+    """Make the learner of a snapshot, of any exported class; it goes on bit for bit the same."""
     kind = _exported(snapshot.kind)
     if isinstance(kind, type) and issubclass(kind, Remembering):
         return require_learner(kind.restore(snapshot))

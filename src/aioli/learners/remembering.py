@@ -1,4 +1,4 @@
-"""Files, copies and pickles of a learner: each is a way of moving its snapshot."""
+"""Saves, copies and pickles a learner, each by way of its snapshot."""
 
 import copy
 import copyreg
@@ -20,7 +20,7 @@ class Remembering(ABC):
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """Return all that it remembers: what happens to it later does not change the snapshot."""
+        """Return the learner's whole state; what it learns later does not change the snapshot."""
 
     @classmethod
     @abstractmethod
@@ -59,7 +59,7 @@ class Remembering(ABC):
 
 
 class RemembersParts(Remembering):
-    """Copies and pickles a learner whose parts may have no snapshot: where one has none, Python copies part by part."""
+    """Copies and pickles a learner of learners: by snapshot where all have one, else attribute by attribute."""
 
     capabilities: frozenset[Capability]
 

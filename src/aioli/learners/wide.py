@@ -290,7 +290,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         return np.concatenate([logits for logits, _ in parts]), np.concatenate([kept for _, kept in parts])
 
     def _kept(self, memory: Matrix) -> Matrix:
-        """Return a copy of what tickets kept, to be played with."""
+        """Return a copy of the announcements' memory, which learning overwrites."""
         if memory.shape[1] != len(self._experts) + 1 + MEMORY:
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
         return memory.copy()

@@ -37,7 +37,7 @@ THURSDAY = 3.0  # the first of January 1970, Monday being 0
 
 
 class Encoder:
-    """Encodes tables; remembers which place each feature has, and the columns' means.
+    """Encodes tables as rows of features, and remembers the index of each feature and the mean of each column.
 
     Parameters
     ----------
@@ -72,11 +72,11 @@ class Encoder:
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are given as CSR."""
+        """Whether rows are encoded as CSR: where a column is free text."""
         return TEXT in self.kinds.values()
 
     def encode(self, table: Table) -> Features:
-        """Return the rows as features; the very matrix that was read, where nothing but numbers has ever come."""
+        """Return the rows as features; the table's own matrix where only numbers, none missing, have ever come."""
         self._add_columns(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
@@ -96,7 +96,7 @@ class Encoder:
         return _as_sparse(shape, dense, ones) if self.sparse else _as_matrix(shape, dense, ones)
 
     def _add_columns(self, new: dict[str, str]) -> None:
-        """Remember columns that no row had before. A category needs no feature until its first value comes."""
+        """Add columns that no earlier row had. A category gets no feature until its first value comes."""
         for name, kind in new.items():
             self.kinds[name] = kind
             self._late.append(name)
@@ -110,7 +110,7 @@ class Encoder:
         return self._places[feature]
 
     def _derived_name(self, feature: str) -> str:
-        """Return the name of a feature that is made of a column's values, changed where a column has that name."""
+        """Return the name for a derived feature, with " (made)" added where a column has that name."""
         while feature in self.kinds and feature not in self._late:
             feature += " (made)"
         return feature
@@ -194,10 +194,10 @@ class Encoder:
         return self._place(f"{BUCKET} {_hash(feature) % BUCKETS}")
 
     def exclusive(self) -> dict[int, list[int]]:
-        """Return, for the place of every feature that is 0 or 1, the places of all features of which a row has one.
+        """Return, for the index of each 0/1 feature, the indices of it and of the features that exclude it.
 
-        These are the levels of a column of categories. What is no level, such as "size is missing", is alone. Features
-        of numbers and dates are left out.
+        These are the levels of one categorical column: a row has one of them. Any other 0/1 feature, such as
+        "size is missing", is alone. Features of numbers and dates are left out.
         """
         columns = sorted(self.categories, key=len)  # of two names that fit, the longer one is the column's
         owners: dict[int, str] = {}
@@ -213,7 +213,7 @@ class Encoder:
         return alone | {place: levels[name] for place, name in owners.items() if self.features[place] not in dense}
 
     def snapshot(self) -> Snapshot:
-        """Return which feature belongs to what, and the columns' means."""
+        """Return the columns, the features in their order, the counts, and the sums behind the columns' means."""
         values: dict[str, Plain] = {
             "columns": list(self.kinds),  # two lists: the order of columns is the order of features to come
             "kinds": list(self.kinds.values()),
@@ -248,7 +248,7 @@ class Encoder:
 
 
 def column_kinds(snapshot: Snapshot) -> dict[str, str]:
-    """Return what each column is, from the snapshot of an encoder or of a stream of columns."""
+    """Return the kind of each column by name, from the snapshot of an encoder or of a file stream."""
     names, kinds = snapshot.texts("columns") or [], snapshot.texts("kinds") or []
     if len(names) != len(kinds):
         raise SnapshotRefused(f"in a {snapshot.kind}, {len(names)} columns have {len(kinds)} kinds")

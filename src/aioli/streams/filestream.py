@@ -1,4 +1,4 @@
-"""A file as a stream of rows and labels, ready for any learner; it can be left after any table and gone on with."""
+"""Reads a file as a stream of rows and labels, ready for any learner; a snapshot resumes it after any table."""
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
@@ -33,20 +33,21 @@ __all__ = ["FileStream", "Reading", "for_another_file"]
 
 @dataclass(frozen=True)
 class Reading:
-    """How to read a file.
+    """The options of how a file is read: its label, the kinds of its columns, its format.
 
     Attributes
     ----------
     label
-        The label's column, by its name, or its number from 1 at the left or -1 at the right; None: it has no label.
-        Sparse rows have theirs at the front, whatever this is.
+        The label's column, by its name, or its number from 1 at the left or -1 at the right; None for no label. The
+        label of a sparse row is at its front, whatever this is.
     positive
         Which of the two labels is the positive class; None finds out (`streams.labels`).
     number, category, date, text, skip
-        Columns that are this, whatever they seem to be. A column is free text only where this says so: its words are
-        the features, and all rows are then sparse.
+        Columns of this kind, whatever they seem to be. Only a column named in `text` is free text: its words are the
+        features, and all rows are then sparse.
     cap
-        Features that categories, or sparse features, may have of their own; None for 256 and about a million.
+        The most features that categories, or sparse features, get before they share hashed ones; None for 256 and
+        about a million.
     scale
         Whether columns are brought to a common scale as the stream goes (`streams.scaling`), for learners that take
         them as they come. `Auto` and `Wide` see to it themselves.
@@ -72,10 +73,10 @@ class Reading:
 
 
 class FileStream:
-    """Encodes the tables of a file of any format; the file is closed behind its last row, or by `close`.
+    """Yields the rows of a file of any format as batches; closes the file after its last row, or by `close`.
 
-    With the `snapshot` of an earlier stream it goes on where that one was left; with `for_another_file(snapshot)` it
-    reads another file with what was learned about columns: columns that were not there before are skipped.
+    With the `snapshot` of an earlier stream, reading resumes where that stream stopped; with
+    `for_another_file(snapshot)`, another file is encoded as the first was, and columns that are new in it are skipped.
 
     Examples
     --------
@@ -131,7 +132,7 @@ class FileStream:
             )
 
     def _make_scaler(self, snapshot: Snapshot | None) -> Scaler | None:
-        """Return the scaler of the snapshot, or a new one where the reading asks for it."""
+        """Return the scaler of the snapshot, or a new one where `reading.scale` is set; else None."""
         if snapshot is not None:
             return Scaler.restore(snapshot.part("scaler")) if "scaler" in snapshot.parts else None
         if self.reading.scale and self.sparse:
@@ -140,7 +141,7 @@ class FileStream:
         return Scaler() if self.reading.scale else None
 
     def _settle_columns(self, snapshot: Snapshot | None) -> None:
-        """Decide what every column is, and make the encoder."""
+        """Set the label, the kinds of the columns and the encoder."""
         found = dict(self._reader.columns)
         wanted = self.reading.label
         self.label = None if wanted is None else self._find(wanted, list(found))
@@ -189,7 +190,7 @@ class FileStream:
         return self._reader.tables(self.kinds, self.label, self._position)
 
     def encode(self, table: Table | SparseTable) -> Batch:
-        """Return the rows of the next table. Tables are encoded in their order; one that is refused changes nothing."""
+        """Return the next table as a batch. Tables are encoded in their order; one that is refused changes nothing."""
         y = None
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
@@ -212,7 +213,7 @@ class FileStream:
         return map(self.encode, self.tables())
 
     def read_again(self) -> Iterator[Batch]:
-        """Yield all rows from the first, read from the file anew."""
+        """Yield all batches from the first row on, from the file opened a second time."""
         with FileStream(self.name, self.reading) as again:
             yield from again
 
@@ -227,7 +228,7 @@ class FileStream:
         self.close()
 
     def snapshot(self) -> Snapshot:
-        """Return all that is needed to go on behind the last table that was encoded."""
+        """Return all that is needed to resume after the last table that was encoded."""
         values: dict[str, Plain] = {
             "position": self._position,
             "columns": list(self.kinds),
@@ -252,7 +253,7 @@ class FileStream:
         raise FileRefused(message, path=self.name)
 
     def _kinds_of_snapshot(self, found: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
-        """Return the kinds of columns as the snapshot has them, without its label if that is not the label now."""
+        """Return each column's kind by the snapshot; its label is left out where the label is now another."""
         kinds, label = column_kinds(snapshot), snapshot.optional_text("label")
         gone = [name for name in kinds if name not in found and name != label and kinds[name] != SKIPPED]
         if gone and not self._reader.grows:
@@ -265,7 +266,7 @@ class FileStream:
         return old | dict.fromkeys(others, SKIPPED)
 
     def _kinds_asked(self, found: dict[str, str]) -> dict[str, str]:
-        """Return the kinds of columns as asked for, or else as found."""
+        """Return each column's kind as the options say, or else as the reader found it."""
         kinds = dict(found)
         asked = (
             (NUMBER, self.reading.number),
@@ -283,7 +284,7 @@ class FileStream:
 
 
 def for_another_file(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without the position: what was learned about columns, to read another file with."""
+    """Return the snapshot without its position, to encode another file as this one was."""
     return replace(snapshot, values={**snapshot.values, "position": None})
 
 

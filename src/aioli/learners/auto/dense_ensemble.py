@@ -1,4 +1,4 @@
-"""The ensemble of experts behind `Auto`, for rows of up to some thousand columns."""
+"""The ensemble of AIOLI experts that `Auto` plays on dense rows of up to some thousand columns."""
 
 import math
 from collections.abc import Sequence
@@ -53,14 +53,14 @@ Predicting = tuple[*Seen, Vector, Indices, Indices, Vector]  # what `predict_row
 
 
 class DenseEnsemble(Remembering, RowsLearner[Rows]):
-    """Play eight learners of d² numbers each and their mixture: `Auto`, where rows are dense and not too wide.
+    """Plays up to eight AIOLI learners on views of the rows, and announces the log-odds of their mixture.
 
     Attributes
     ----------
     playing
         The experts that have not retired.
     states
-        What each of these remembers; empty before the first row.
+        The state of each of these; empty before the first row.
     """
 
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
@@ -162,7 +162,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
     @property
     def views(self) -> Views | None:
-        """How the experts see a row; None before the first row."""
+        """The views of a row that the experts read; None before the first row."""
         return self._views
 
     @property
@@ -171,7 +171,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return self._best_proof(tight=False)[1]
 
     def _best_proof(self, tight: bool) -> tuple[Certificate, Expert]:
-        """Return the smallest certificate, and the expert that proves it."""
+        """Return the smallest certificate that a certified expert proves, and that expert."""
         best: tuple[Certificate, Expert] | None = None
         prove = tight_certificate if tight else running_certificate
         total_prior = sum(expert.prior for expert in EXPERTS[: self.experts])
@@ -225,7 +225,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return self
 
     def snapshot(self) -> Snapshot:
-        """Return the budget, who plays, the totals, the mixture, the views, and the state of each who plays."""
+        """Return the budget of experts, those still playing and their states, the totals, the mixture and the views."""
         parameters: dict[str, Plain] = {"experts": self.experts}
         values: dict[str, Plain] = {"parameters": parameters, "names": self._names, "playing": self._names_playing}
         arrays = {"totals": self._totals.copy(), "negligible": self._negligible.copy()}
@@ -297,7 +297,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return logits, self._spread(kept)
 
     def _spread(self, kept: Matrix) -> Matrix:
-        """Return what tickets keep with a place for every expert of the budget: NaN for those that have retired."""
+        """Return the memory of announcements with a column for every expert of the budget: NaN where it has retired."""
         places = self._places
         if places is None:
             return kept
@@ -306,7 +306,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return spread
 
     def _gather(self, memory: Matrix) -> Matrix:
-        """Return what tickets kept of those experts that still play."""
+        """Return the memory of announcements without the columns of experts that have retired since."""
         if memory.shape[1] != len(EXPERTS[: self.experts]) + MEMORY:
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
         return memory if self._places is None else np.ascontiguousarray(memory[:, self._places])
@@ -320,7 +320,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
 
     def _answer(self, rows: Rows, labels: Vector, weights: object, delayed: Delayed) -> None:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
-        self._gather(delayed.memory)  # refuses tickets of another kind
+        self._gather(delayed.memory)  # refuses announcements of another kind of learner
         self._hear_announcements()
         self._learn_rows(rows, labels, row_weights, delayed.logits, np.empty(len(rows)), delayed)
 
@@ -352,11 +352,11 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
-            tickets = None if delayed is None else delayed.of(part)
-            self._learn_chunk(chunk, labels[part], weights[part], logits[part], out[part], tickets)
+            late_rows = None if delayed is None else delayed.of(part)
+            self._learn_chunk(chunk, labels[part], weights[part], logits[part], out[part], late_rows)
 
     def _combining(self, y: Vector, weights: Vector, out: Vector, delayed: Delayed | None) -> Combine:
-        """Return what the mixture does with the experts' log-odds of rows, and of which `out` receives its own."""
+        """Return a function that trains the mixture on the experts' log-odds of rows, and writes its own to `out`."""
         layer = self._late
         if layer is None:
             return lambda Z, part: combine_rows(self._mixture.buffer, Z, y[part], weights[part], out[part])
@@ -378,7 +378,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return combine
 
     def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
-        """Learn one row while labels may be late; returns what was announced, None where x is no row."""
+        """Learn one row once rows have been announced; return the probability announced, None where x is refused."""
         layer, learning = self._late, self._learning
         assert layer is not None
         assert learning is not None
@@ -407,7 +407,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         return p
 
     def _memory_of(self, announced: Announcement) -> Vector:
-        """Return what a ticket kept of those experts that still play."""
+        """Return the memory of an announcement without the numbers of experts that have retired since."""
         memory = announced.memory
         if self._places is None and memory is not None and memory.size == self._nothing.size:
             return memory
@@ -423,7 +423,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         out: Vector,
         delayed: Delayed | None,
     ) -> None:
-        """Play the rows; `out` receives the log-odds, of `late` where a label comes late. O(K d²) a row."""
+        """Learn the rows; `out` receives the log-odds announced, those of `late` where it is not NaN. O(K d²) a row."""
         assert self._views is not None
         first = 0
         while first < len(X):
@@ -440,7 +440,7 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
             first += len(z)
 
     def _review(self) -> None:
-        """Let those experts retire that have no influence, now and at the last review.
+        """Retire the experts that have no influence, now and at the last review.
 
         An expert that forgets stays, for the day the world changes, and so does the first certified one.
         """
@@ -470,10 +470,10 @@ class DenseEnsemble(Remembering, RowsLearner[Rows]):
         self._nothing: Vector = np.full(len(playing) + MEMORY, math.nan)  # the memory of a row that was not announced
         budget = EXPERTS[: self.experts]
         places = [*(budget.index(expert) for expert in playing), *range(-MEMORY, 0)]
-        self._places = None if len(playing) == len(budget) else places  # of those who play, in a ticket's memory
+        self._places = None if len(playing) == len(budget) else places  # of those who play, in an announcement's memory
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
-        """Lay the experts' states out side by side in one array, so that one compiled call plays a row."""
+        """Copy the experts' states into one array side by side, so that one compiled call plays a row."""
         starts: Indices = np.cumsum([0] + [State.size(state.width) for state in states], dtype=np.int64)
         buffers = np.zeros(starts[-1])
         self.states = []

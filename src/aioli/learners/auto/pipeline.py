@@ -1,7 +1,7 @@
-"""Blocks of rows through views, experts and the mixture, side by side on several threads where that pays.
+"""Plays blocks of rows through views, experts and the mixture, on several threads where that pays.
 
-None of the three looks at the one behind it. So while the experts play a block, the views of the next and the mixture
-of the last are made beside them, and expert beside expert. Nothing that comes out depends on who was first.
+None of the three stages reads from a later one. So while the experts play a block, each on a thread, the views of the
+next block and the mixture of the last are computed beside them. The results do not depend on which thread ends first.
 """
 
 import math
@@ -20,7 +20,7 @@ from aioli.states.mixture.views import Views
 __all__ = ["Combine", "play_blocks"]
 
 BLOCK = 1024  # rows whose views stay in the cache while expert after expert reads them
-Combine = Callable[[Matrix, slice], None]  # what is done with the experts' log-odds of some of the rows
+Combine = Callable[[Matrix, slice], None]  # receives the experts' log-odds of a slice of the rows
 
 WORTHWHILE = 512  # rows from which a second thread earns more than it costs
 
@@ -34,7 +34,7 @@ def play_blocks(
     weights: Vector,
     combine: Combine,
 ) -> None:
-    """Play the rows in order; `combine` is given the experts' log-odds of each before its label. O(K d²) a row."""
+    """Let the experts learn the rows in order; `combine` receives their log-odds before each label. O(K d²) a row."""
     blocks = [slice(first, first + BLOCK) for first in range(0, len(X), BLOCK)]
     viewed: dict[int, list[Matrix]] = {}
     logits: dict[int, Matrix] = {}

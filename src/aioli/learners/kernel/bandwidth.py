@@ -109,7 +109,7 @@ class BandwidthMixture(Forecaster):
         return out
 
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
-        """Return each row's log-odds, as if it came next, and what its ticket keeps: each bandwidth's log-odds too."""
+        """Return each row's log-odds, as if it came next, and the memory of its announcement: each bandwidth's too."""
         return self._hear_announcements().announce(self.mixture, self._asked(X))
 
     def forget_announcing(self) -> None:

@@ -35,7 +35,7 @@ class Forecaster(ABC):
 
     @abstractmethod
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
-        """Return each row's log-odds, as if it came next, and what its ticket keeps."""
+        """Return each row's log-odds, as if it came next, and the memory of its announcement."""
 
     @abstractmethod
     def forget_announcing(self) -> None:
@@ -103,7 +103,7 @@ class BaseLearner:
         return finite_logit_many(self.learner.predict_many(F))
 
     def announce(self, F: Matrix) -> tuple[Vector, Matrix]:
-        """Return each row's log-odds, as if it came next, and what its ticket keeps: what the learner's own would."""
+        """Return each row's log-odds, as if it came next, and the memory of the learner's announcement."""
         if isinstance(self.learner, ColumnLearner):
             return self.learner._announce_within(F)
         return self.logits(F), np.empty((len(F), 0))

@@ -143,7 +143,7 @@ class NystromMap(FeatureMap):
         return base.logits(F)
 
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
-        """Return each row's log-odds, as if it came next, and what its ticket keeps."""
+        """Return each row's log-odds, as if it came next, and the memory of its announcement."""
         base, F = self._coordinates(X)
         return base.announce(F)
 

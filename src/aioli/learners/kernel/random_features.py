@@ -137,7 +137,7 @@ class FourierMap(FeatureMap):
         return self.base.logits(self.map(X))
 
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
-        """Return each row's log-odds, as if it came next, and what its ticket keeps."""
+        """Return each row's log-odds, as if it came next, and the memory of its announcement."""
         return self.base.announce(self.map(X))
 
     def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:

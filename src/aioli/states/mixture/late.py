@@ -62,7 +62,7 @@ __all__ = ["AWAKE", "MEMORY", "PROMPT", "WHOLE", "LateMixture", "answer_rows_lat
 MEMBERS = 4
 EXPERTS, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
 MEMBER_PRIOR = (0.05, 0.02, 0.03, 0.90)  # where order says nothing, what is trained in time is best
-MEMORY = MEMBERS + 3  # numbers of a ticket behind the experts' log-odds: the members', then these
+MEMORY = MEMBERS + 3  # numbers of an announcement's memory behind the experts' log-odds: the members', then these
 WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
 
 HEDGE = 3
@@ -114,7 +114,7 @@ class LateMixture:
         return shares
 
     def announce(self, mixture: Mixture, Z: Matrix) -> tuple[Vector, Matrix]:
-        """Return the log-odds of the whole and what a ticket keeps, for rows of these experts' log-odds. O(K²) each."""
+        """Return the log-odds of the whole and the announcements' memory, given the experts' log-odds. O(K²) a row."""
         out, kept = np.empty(len(Z)), np.empty((len(Z), Z.shape[1] + MEMORY))
         announce_rows_late(mixture.buffer.copy(), self.numbers, self.experts, self.stacker, Z, kept, out)
         return out, kept
@@ -217,7 +217,7 @@ def stacked_late(stacker: Matrix, f: Vector, mixed: float) -> float:
 def announce_late(
     mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, z: Vector, kept: Vector, f: Vector
 ) -> float:
-    """Return the log-odds of the whole for a row, and write what its ticket keeps; the buffer is scratch. O(K)."""
+    """Return the log-odds of the whole for a row, and write its announcement's memory; the buffer is scratch. O(K)."""
     K = z.size
     parts = unpack_compiled(mixture_buffer, K)
     last, mean = parts[9][LAST_LABEL], parts[9][MEAN_LABEL]
@@ -351,8 +351,8 @@ def answer_rows_late(
 ) -> None:
     """Learn the labels of rows in order. O(K²) a row.
 
-    `kept[t]` is what the row's ticket kept; where it is NaN, the row is announced now, and what was announced is left
-    there: the log-odds of the whole behind those of the members.
+    `kept[t]` is the memory of the row's announcement; where it is NaN, the row is announced now, and what was announced
+    is left there: the log-odds of the whole behind those of the members.
     """
     K = Z.shape[1]
     f, prompt = np.empty(K + 5), np.empty(1)

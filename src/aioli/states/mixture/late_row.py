@@ -48,7 +48,7 @@ def announce_row_late(
     x: Vector,
     kept: Vector,
 ) -> float:
-    """Return the log-odds of the whole and write what the ticket keeps; NaN where x is no row. O(K d²).
+    """Return the log-odds of the whole and write the announcement's memory; NaN where x is no row. O(K d²).
 
     It touches nothing else, so that threads may predict side by side.
     """
@@ -88,8 +88,8 @@ def learn_row_late(
 ) -> int:
     """Learn a row from expert `first` on; the last of z receives the probability announced. O(K d²).
 
-    `memory` is what the row's ticket kept and `logit` what it announced, so many rows `late`; where both are NaN the
-    row is announced now. Returns what `learn_row` does.
+    `memory` and `logit` are of the row's announcement, whose label is `late` rows late; where both are NaN the row is
+    announced now. Returns what `learn_row` does.
     """
     outcome = teach_row(columns, totals, directions, phases, views, expert_buffers, starts, kinds, z, x, y, first)
     if outcome != DONE:

@@ -78,7 +78,7 @@ class WideState:
         return out
 
     def announce(self, rows: SparseChunk) -> tuple[Vector, Matrix]:
-        """Return the log-odds of rows, each as if it came next, and what their tickets keep. O(K nnz + K²) a row."""
+        """Return each row's log-odds, as if it came next, and its announcement's memory. O(K nnz + K²) a row."""
         return self._hear_announcements().announce(self.mixture, self._asked(rows))
 
     def play(
@@ -92,7 +92,7 @@ class WideState:
     ) -> None:
         """Announce and learn, row after row; `logits` receives what was announced, where it is not late.
 
-        Where rows were announced earlier, `kept` is what their tickets kept, and `late` by how many rows each is late.
+        Where rows were announced earlier, `kept` is their announcements' memory, and `late` each label's delay in rows.
         """
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         if self.late is None and kept is None:
