@@ -50,6 +50,21 @@ def test_a_model_tells_what_it_knows(learner: str, tmp_path: Path, capsys: pytes
     assert ("± one standard deviation" in words) == (name in WITH_WEIGHTS)
 
 
+@pytest.mark.parametrize("learner", ["Auto", "Wide(hashing=10)"])
+def test_a_model_of_sparse_rows_is_told_and_predicts(
+    learner: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"{t % 2} {1 + t % 3}:1 {4 + t % 2}:{1 + t % 5}\n" for t in range(60)]
+    source, model = tmp_path / "rows.svm", str(tmp_path / "model.aioli")
+    source.write_text("".join(lines))
+    assert main(["run", str(source), "--learner", learner, "--save", model, "--json"]) == 0
+    capsys.readouterr()
+    assert main(["inspect", model, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rounds"] == 60
+    assert main(["predict", str(source), "--model", model, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == 60
+
+
 def test_a_learner_that_was_saved_by_hand_is_told_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     learner = AIOLI(radius=2.0)
     learner.learn([1.0, 2.0], 1)

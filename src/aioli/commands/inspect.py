@@ -33,7 +33,8 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         "negative": labels.negative,
     }
     shares = dict(learner.weights_) if mixes(learner) else None
-    columns = {} if taught is None or "encoder" not in taught.parts else column_kinds(taught.part("encoder"))
+    encoder = None if taught is None else taught.parts.get("encoder")
+    columns = column_kinds(encoder) if encoder is not None and encoder.kind == "Encoder" else {}  # sparse: no kinds
     known, steps = coefficients(learner), effects(learner, taught)
     if as_json:
         further = {

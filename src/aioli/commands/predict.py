@@ -38,7 +38,7 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         raise ValueError(
             f"{model}: does not say from which columns it was taught; teach it with aioli run FILE --save {model}"
         )
-    if learner.n_features_ is None:
+    if not learner.rounds:
         raise ValueError(f"{model}: has learned from no row yet")
     scores = Scores()
     names = Labels.restore(taught.part("labels")).names
