@@ -28,6 +28,7 @@ class Effort:
 
 
 FULL = Effort(repeats=25, heavy_repeats=11, share_of_rows=1.0)
+LATE_NOTE = "tickets: ≥ 0.667× is within 1.5 times; learn_batch says all rows before the first label, then learns them"
 QUICK = Effort(repeats=7, heavy_repeats=3, share_of_rows=0.4)
 
 
@@ -35,16 +36,18 @@ def main() -> None:
     """Measure, print, and say how many goals were met; a miss is news, not a failure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: under a minute")
+    parser.add_argument("--late", action="store_true", help="only what late labels cost")
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the tables as Markdown too")
     options = parser.parse_args()
     begin = time.perf_counter()
     with blas_threads.blas_threads(1):
         conditions = "\n".join(f"- {line}" for line in _conditions())
         print(f"{conditions}\n")
-        comparisons, notes = _comparisons(QUICK if options.quick else FULL)
+        effort = QUICK if options.quick else FULL
+        comparisons, notes = (_late(effort), [LATE_NOTE, _load()]) if options.late else _comparisons(effort)
         tables = [comparison_table("Speed, side by side", comparisons, notes)]
         print(as_text(tables[0]), flush=True)
-        for table in _tables(QUICK if options.quick else FULL):
+        for table in () if options.late else _tables(effort):
             print(as_text(table), flush=True)
             tables.append(table)
     verdict = _verdict(comparisons)
@@ -75,10 +78,7 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
         found += peers.compare_bulk(width, _rows(effort, rows), effort.repeats, sgd=0.25, vw=8.0)
     for width, rows in ((10, 20_000), (50, 10_000), (200, 2000)):
         found.append(peers.compare_auto(width, _rows(effort, rows), effort.heavy_repeats, goal=1 / 12))
-    for width, rows in ((10, 2000), (50, 1000)):
-        found += tickets.compare_tickets(width, _rows(effort, rows), effort.repeats, goal=1 / 1.5)
-    for width, rows in ((10, 5000), (50, 2500)):
-        found += tickets.compare_batches(width, rows, effort.heavy_repeats, goal=1.0)
+    found += _late(effort)
     found += forms.compare_blocks(1000, effort.repeats, faster=2.5, share=None)
     found += forms.compare_blocks(2000, effort.heavy_repeats, faster=3.5, share=0.6)
     found += [forms.compare_factored(width, effort.heavy_repeats) for width in (50, 200, 1000)]
@@ -89,9 +89,18 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
         "Vowpal Wabbit reads text of six digits: lines from Python, or a file, its parser then in a second thread and "
         "its start-up not counted",
         "Auto plays eight learners: ≥ 0.083× is within 12 times",
-        "tickets: ≥ 0.667× is within 1.5 times; learn_batch says all rows before the first label, then learns them",
+        LATE_NOTE,
         f"the last two lines are why learn_many keeps BLAS to one thread ({blas_threads.CORES} cores, {_load()})",
     ]
+
+
+def _late(effort: Effort) -> list[Comparison]:
+    found: list[Comparison] = []
+    for width, rows in ((10, 2000), (50, 1000)):
+        found += tickets.compare_tickets(width, _rows(effort, rows), effort.repeats, goal=1 / 1.5)
+    for width, rows in ((10, 5000), (50, 2500)):
+        found += tickets.compare_batches(width, rows, effort.heavy_repeats, goal=1.0)
+    return found
 
 
 def _tables(effort: Effort) -> Iterator[Table]:

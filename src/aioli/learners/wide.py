@@ -153,7 +153,7 @@ class Wide(Remembering, RowsLearner[SparseRows]):
         self._ledger.settle_one(announced)
         try:
             late = self._ledger.late_one(announced, self._state.tally.item(WideTally.ROUNDS))
-            kept = self._kept(announced.row.memory)
+            kept = self._kept(np.empty((1, 0)) if announced.memory is None else announced.memory[None])
             self._state.play(row, np.array([label]), np.ones(1), np.array([announced.logit]), kept, np.array([late]))
         except BaseException:
             self._ledger.reopen_one(announced)

@@ -18,7 +18,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.states.mixture.late import AWAKE, PROMPT, WHOLE, answer_rows_late
+from aioli.states.mixture.late import AWAKE, PROMPT, WHOLE, announce_late, answer_rows_late
 from aioli.states.mixture.mixture import announce, answer, unpack_compiled
 from aioli.states.sparse.diagonal import SLOTS, learn_row, measure_row
 from aioli.states.sparse.naive_bayes import count_words, naive_bayes
@@ -28,7 +28,7 @@ from aioli.streams.sparse_rows import Indices
 __all__ = [
     "GRADIENT",
     "WideTally",
-    "ask_rows",
+    "announce_rows_wide",
     "length_of_entries",
     "play_rows",
     "play_rows_late",
@@ -204,22 +204,33 @@ def play_rows(
         count_row(records, tally, columns, x, norms[t], y, weight, logits[t])
 
 
-@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[:,::1])")
-def ask_rows(
+@compiled(
+    "void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],"
+    "i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1])"
+)
+def announce_rows_wide(
     records: Matrix,
     totals: Matrix,
     kinds: Indices,
+    mixture_buffer: Vector,
     tally: Vector,
+    numbers: Vector,
+    experts: Matrix,
+    stacker: Matrix,
     indptr: Indices,
     indices: Indices,
     data: Vector,
-    Z: Matrix,
+    kept: Matrix,
+    out: Vector,
 ) -> None:
-    """Write each expert's log-odds of rows, each as if it came next; touches nothing. O(K nnz) a row."""
-    views, found = np.empty((KINDS, longest_row(indptr))), np.empty((kinds.size, 3))
-    for t in range(len(Z)):
+    """Write the log-odds of rows, each as if it came next, and what their tickets keep. O(K nnz + K) a row."""
+    K = kinds.size
+    views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
+    f, scratch = np.empty(K + 6), mixture_buffer.copy()  # its own copy, so that threads may predict side by side
+    for t in range(out.size):
         columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
-        ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[t])
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, z)
+        out[t] = announce_late(scratch, numbers, experts, stacker, z, kept[t], f)
 
 
 @compiled(

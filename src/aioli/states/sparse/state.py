@@ -15,7 +15,7 @@ from aioli.states.sparse.diagonal import FORGETTING, RIDGE, TOTALS, fresh_totals
 from aioli.states.sparse.loops import (
     GRADIENT,
     WideTally,
-    ask_rows,
+    announce_rows_wide,
     play_rows,
     play_rows_late,
     predict_rows,
@@ -71,7 +71,7 @@ class WideState:
     def predict(self, rows: SparseChunk) -> Vector:
         """Return the log-odds of rows, each as if it came next. O(K nnz + K²) a row."""
         if self.late is not None:
-            return self.late.announce(self.mixture, self._asked(rows))[0]
+            return self.announce(rows)[0]
         out = np.empty(rows.norms.size)
         state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         predict_rows(*state, rows.indptr, rows.indices, rows.data, out)
@@ -79,7 +79,15 @@ class WideState:
 
     def announce(self, rows: SparseChunk) -> tuple[Vector, Matrix]:
         """Return each row's log-odds, as if it came next, and its announcement's memory. O(K nnz + K²) a row."""
-        return self._hear_announcements().announce(self.mixture, self._asked(rows))
+        layer = self._hear_announcements()
+        count, K = rows.norms.size, self.kinds.size + 1
+        if self.width is None:
+            return layer.announce(self.mixture, np.zeros((count, K)))
+        logits, kept = np.empty(count), np.empty((count, K + MEMORY))
+        state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
+        known = *state, layer.numbers, layer.experts, layer.stacker
+        announce_rows_wide(*known, rows.indptr, rows.indices, rows.data, kept, logits)
+        return logits, kept
 
     def play(
         self,
@@ -111,13 +119,6 @@ class WideState:
         if self.late is None:
             self.late = LateMixture(self.mixture.prior, self.mixture.shares)
         return self.late
-
-    def _asked(self, rows: SparseChunk) -> Matrix:
-        """Return each expert's log-odds of each row, naive Bayes last."""
-        Z = np.zeros((rows.norms.size, self.kinds.size + 1))
-        if self.width is not None:
-            ask_rows(self.records, self.totals, self.kinds, self.tally, rows.indptr, rows.indices, rows.data, Z)
-        return Z
 
     def certificate(self, radius: float) -> Certificate:
         r"""Return $\sum g_t z_t + B\|\sum g_t\bar x_t\|$ (`loops`), and what rounding may have taken from it. O(d)."""
