@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 
 __all__ = ["console", "main"]
 
-READER = "aioli-reader"  # the thread of `evaluate.loop` that reads ahead
+READER = "aioli-reader"  # the thread of `evaluate.read_ahead`
 
 
 def console() -> NoReturn:
-    """Run the command as a process, which begins and ends in haste.
+    """Run the command as a process of its own, with a quick start and exit; never returns.
 
     What is loaded at the start is no garbage, so nothing looks through it until the rows are played (`commands.run`).
     To take Numba down in order at the end takes time and brings nothing.
@@ -54,7 +54,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _exit_status(given: argparse.Namespace) -> int:
-    """Run the command and return its exit status; what went wrong is printed."""
+    """Run the command and return its exit status; print an error to standard error."""
     status = 0
     try:
         if given.command is None:
@@ -74,7 +74,7 @@ def _exit_status(given: argparse.Namespace) -> int:
 
 
 def _unheard(status: int) -> int:
-    """Return the status, after sending to nowhere what cannot be printed: Python would complain of it at its end."""
+    """Return the status; output that cannot be written is discarded, or Python would report it on exit."""
     try:
         sys.stdout.flush()
     except OSError:
@@ -83,7 +83,7 @@ def _unheard(status: int) -> int:
 
 
 def _sentence(error: BaseException, said: str | None = None) -> str:
-    """Return one line: what went wrong, and in brackets what was kept all the same."""
+    """Return the error as one line, its notes in brackets: what was saved or kept all the same."""
     kept = "".join(f" ({note})" for note in getattr(error, "__notes__", ()))
     return f"aioli: {said or _describe(error)}{kept}".replace("\n", " ")
 
@@ -213,9 +213,9 @@ def _reading(given: argparse.Namespace) -> "Reading":
 
 
 def _start_lightly() -> None:
-    """Load Numba without SciPy's BLAS, for which it would ask: no function here is compiled to call it.
+    """Import Numba without SciPy's BLAS, which no compiled function here calls: the command starts sooner.
 
-    The command starts sooner without it. In a library it would be rude: others may want it.
+    Only the command does so: in a process of others, their code may want Numba with BLAS.
     """
     asked, asking = "scipy.linalg.cython_blas", "numba.np.arraymath"
     if asked not in sys.modules and asking not in sys.modules:

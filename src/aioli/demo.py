@@ -45,7 +45,7 @@ def run_demo(command: Callable[[Sequence[str]], int], folder: str = FOLDER) -> i
 
 
 def called() -> str:
-    """How this command was called, so that a line which is printed can be copied."""
+    """Return the name or path by which aioli was called, so that printed command lines can be copied."""
     name = sys.argv[0]
     if Path(name).stem == "__main__":
         return "aioli"

@@ -12,7 +12,7 @@ __all__ = ["ComparisonDisplay", "columns_of_text"]
 
 
 class ComparisonDisplay(ProgressDisplay):
-    """Shows a comparison as it goes: a table of everybody's losses, and who has left."""
+    """Shows a comparison as it goes: a table of all learners' losses, and which peers were left out."""
 
     def __init__(self, run: Comparison, out: TextIO | None = None, terminal: TextIO | None = None) -> None:
         super().__init__(run, out, terminal)
@@ -23,7 +23,7 @@ class ComparisonDisplay(ProgressDisplay):
         self._headed = False
 
     def show(self) -> None:
-        """Say who has left since, and show the rest."""
+        """Print which peers were left out since the last call, then show the table."""
         for entrant in self._comparison.entrants:
             if entrant.left is not None and entrant.name not in self._announced:
                 self._announced.add(entrant.name)

@@ -21,14 +21,14 @@ USUAL_WIDTH = 79
 
 
 class ProgressDisplay(ABC):
-    """Shows a run as it goes: its points go where results go; the present goes to the terminal, and leaves no trace.
+    """Shows a run as it goes: points of its history as lines of output, and a progress line that the terminal wipes.
 
     Parameters
     ----------
     out
-        Where the points go; None for nowhere.
+        Where the points of the history are printed; None for nowhere.
     terminal
-        Where the present goes if it is a terminal; None for standard error.
+        Where progress is drawn, if it is a terminal; None for standard error.
     """
 
     def __init__(self, run: Run, out: TextIO | None = None, terminal: TextIO | None = None) -> None:
@@ -43,11 +43,11 @@ class ProgressDisplay(ABC):
 
     @property
     def seconds(self) -> float:
-        """Since the start."""
+        """Seconds since the display was made."""
         return time.perf_counter() - self._begun
 
     def show(self) -> None:
-        """Print the points that are new, and draw the present if it is time."""
+        """Print new points of the history, and redraw progress if `EVERY` seconds have passed."""
         points = self._run.history.points
         new, self._shown = points[self._shown :], len(points)
         for point in new:
@@ -60,7 +60,7 @@ class ProgressDisplay(ABC):
             self._terminal.flush()
 
     def end(self) -> None:
-        """Print the last point; the present is wiped away."""
+        """Print the last point, and wipe the progress line."""
         self.show()
         self.wipe()
         last = self._run.history.points[-1] if self._run.history.points else None
@@ -68,7 +68,7 @@ class ProgressDisplay(ABC):
             self._print(last)
 
     def wipe(self) -> None:
-        """Leave the terminal as it was."""
+        """Erase the progress that was drawn, if any."""
         if self._drawn:
             self._drawn = False
             self._erase()
@@ -91,11 +91,11 @@ class ProgressDisplay(ABC):
 
     @abstractmethod
     def _draw(self) -> None:
-        """Write the present to the terminal, over what was drawn before."""
+        """Draw the progress on the terminal, over what was drawn before."""
 
     @abstractmethod
     def _erase(self) -> None:
-        """Take back what was drawn."""
+        """Erase what `_draw` drew."""
 
 
 class RunDisplay(ProgressDisplay):

@@ -74,7 +74,7 @@ def _announced(stream: FileStream, learner: Learner, scores: Scores, spool: Spoo
 
 
 def _unlabelled(labels: Vector | Texts | None) -> bool:
-    """Return whether there is a place for labels, and nothing in it."""
+    """Return whether the table has a label column in which every value is missing."""
     if isinstance(labels, np.ndarray):
         return bool(np.isnan(labels).all())
     return labels is not None and all(label is None for label in labels)

@@ -1,4 +1,4 @@
-"""A run with other libraries' learners beside: each says a row's probability before it learns it, on the same rows."""
+"""Runs a learner beside learners of other libraries: each predicts a row before it learns it, on the same rows."""
 
 import math
 import time
@@ -26,34 +26,34 @@ class Peer(Protocol):
     """A learner of another library."""
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
-        """Yield each row's probability of label 1, said before the row is learned, which is done when it is yielded."""
+        """Yield each row's probability of label 1, predicted before the row is learned, and once it has been."""
 
     def close(self) -> None:
-        """Free what it holds."""
+        """Free the memory and files that the library holds."""
 
 
 @dataclass
 class Clock:
-    """How long a learner took, over the rows that are timed."""
+    """Counts a learner's seconds and rows, but for the first `UNTIMED` rows of the stream."""
 
     seconds: float = 0.0
     rows: int = 0
 
     def add(self, begun: float, first: int, rows: int) -> None:
-        """Count the time since `begun` for so many rows, from the `first` of the stream on."""
+        """Add the time since `begun` for `rows` rows, the first of which is row `first` of the stream."""
         if first >= UNTIMED:
             self.seconds += time.perf_counter() - begun
             self.rows += rows
 
     @property
     def microseconds(self) -> float:
-        """A row; NaN where none was timed."""
+        """Mean microseconds a row; NaN where no row was timed."""
         return 1e6 * self.seconds / self.rows if self.rows else math.nan
 
 
 @dataclass
 class Entrant:
-    """A peer in the comparison, how it does, and why it left where it has left."""
+    """A peer in the comparison, its scores and its clock; `left` says why it was left out, None where it was not."""
 
     name: str
     peer: Peer
@@ -62,7 +62,7 @@ class Entrant:
     left: str | None = None
 
     def play(self, batch: Batch, first: int) -> None:
-        """Play a batch that begins with the `first` row; whoever fails, or says what is no probability, leaves."""
+        """Play a batch that begins with row `first`; a peer that raises, or predicts no probability, is left out."""
         assert batch.y is not None
         begun = time.perf_counter()
         try:
@@ -81,7 +81,7 @@ class Entrant:
 
 
 class SideBySide(Alone):
-    """A player that is a learner and, after it on the same rows, each of the peers who have not left.
+    """Plays a learner and, after it on the same rows, each peer that has not been left out.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ class SideBySide(Alone):
 
 
 class Comparison(Run):
-    """A learner on a stream, and peers who play the same rows, part by part. Memory: that of the learners.
+    """Plays a stream with a learner and, part by part on the same rows, with its peers. Memory: that of the learners.
 
     A peer who raises an exception, or says what is no probability, leaves the comparison, and `left` says why. One
     thread does it all, so that nobody's time is another's.
@@ -151,7 +151,7 @@ class Comparison(Run):
         return [entrant for entrant in self.entrants if entrant.left is None]
 
     def close(self) -> None:
-        """Stop counting, and free what the peers hold."""
+        """Close the run and every peer."""
         super().close()
         for entrant in self.entrants:
             entrant.peer.close()

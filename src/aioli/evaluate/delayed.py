@@ -18,7 +18,7 @@ UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
 
 @dataclass(frozen=True)
 class Delay:
-    """When the label of a row comes: one of these is given.
+    """How late labels come: exactly one of these is given.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Delay:
 
 
 class Delayed:
-    """A player that is one learner, whose labels come late. Memory: the rows that wait, and what was announced.
+    """Plays one learner whose labels come late. Memory: the rows that wait, and what was announced for them.
 
     A learner of late labels learns from what it announced when the row came; another learns as if it said it now.
     Rows between which no label comes are announced together, and labels between which no row comes are learned
@@ -161,7 +161,7 @@ class Delayed:
             waiting.owed = len(waiting)
 
     def _hear(self, rows: int) -> Announced:
-        """Learn from the labels that come next."""
+        """Learn the labels of the oldest `rows` rows that wait; return what was announced for them."""
         if not rows:
             return NOTHING
         block = self.waiting.first(rows, self.learner.n_features_)
@@ -185,7 +185,7 @@ class Delayed:
 
 
 class _Nowhere:
-    """Says of a row whose label came late only that."""
+    """Names a row in messages where its place in the file is no longer known."""
 
     path = ""
 

@@ -23,7 +23,7 @@ __all__ = ["Checkpoint", "progressive"]
 
 @dataclass(frozen=True)
 class Checkpoint:
-    """How the learner has done by now.
+    """The learner's losses, accuracy and certificate over the first `rows` rows.
 
     Attributes
     ----------
@@ -146,7 +146,7 @@ class Checkpoints(Observer):
             self._make(rows)
 
     def new(self) -> Iterator[Checkpoint]:
-        """Yield the checkpoints that nobody has been given yet."""
+        """Yield the checkpoints made since the last call."""
         made, self._made = self._made, []
         yield from made
 

@@ -1,4 +1,4 @@
-"""What running scores share: each is a function of sums over rows, and its state is those sums."""
+"""The base of running scores, each a function of sums over rows, and `Scores`, all of a run in one pass."""
 
 from abc import ABC, abstractmethod
 from typing import Protocol, Self
@@ -16,7 +16,7 @@ __all__ = ["LateScores", "Score", "Scores", "Sums"]
 
 
 class Score(Protocol):
-    """What can be fed with probabilities and the labels that came."""
+    """A running score of probabilities and the labels that came."""
 
     def update(self, p: object, y: object) -> None:
         """Take in the probabilities announced for some rows, and their labels."""
@@ -29,7 +29,7 @@ class Score(Protocol):
 
 
 class Sums(ABC):
-    """What every score shares: its state is named sums, which merge by adding."""
+    """The base of every score: its state is named sums, which merge by adding."""
 
     def __init__(self, **shapes: tuple[int, ...]) -> None:
         self._sums: dict[str, Vector] = {name: np.zeros(shape) for name, shape in shapes.items()}

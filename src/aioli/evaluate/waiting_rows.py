@@ -20,7 +20,7 @@ NO_TIME = -1e300  # the clock before the first row: files hold finite numbers
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """Consecutive rows that wait.
+    """Consecutive rows that have been announced and wait for their labels.
 
     Attributes
     ----------
@@ -43,7 +43,7 @@ class Block:
     tickets: Announcements | None
 
     def of(self, rows: slice) -> "Block":
-        """Return some of the rows."""
+        """Return a slice of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         tickets = None if self.tickets is None else self.tickets.of(rows)
         return Block(self.X[rows], self.y[rows], weights, self.p[rows], self.base[rows], self.due[rows], tickets)

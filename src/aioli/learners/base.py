@@ -126,7 +126,7 @@ class ColumnLearner(ABC):
         return sigmoid_many(self.predict_logit_many(X))
 
     def _repr_suffix(self) -> str:
-        """Return how it goes, as a comment behind a repr; nothing before the first row."""
+        """Return rows, mean loss and certificate as a comment behind the repr; empty before the first row."""
         if not self.rounds:
             return ""
         mean = self.loss / self.rounds

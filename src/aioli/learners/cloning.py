@@ -1,4 +1,4 @@
-"""A learner inside another object: a copy of the one that was given, and weights reach it or fail."""
+"""Copies a learner for use inside another object, and teaches it rows; weights that it cannot take are refused."""
 
 import copy
 from collections.abc import Sized

@@ -58,7 +58,7 @@ class Dispatcher(Protocol):
 
 
 def _load_on_first_use(loop: Dispatcher, signature: str) -> None:
-    """Take the two ways by which Numba comes to compile: a call from Python, and a call in what is being compiled."""
+    """Defer compiling a function to its first call, from Python or from another function being compiled."""
     compiling = importlib.import_module("numba.core.compiler_lock").global_compiler_lock  # a second lock could deadlock
 
     def load() -> None:
@@ -105,7 +105,7 @@ def elementwise(function: Callable[..., float], signature: str) -> Callable[...,
 
 
 def _loop_of(function: Callable[..., float], arguments: int) -> Callable[..., None]:
-    """Return a loop below with the function for `scalar`, under the function's name and file, for the cache."""
+    """Return a compiled loop that calls the function, named and filed as the function is, for the cache."""
     plain = function if isinstance(function, FunctionType) else cast(Dispatcher, function).py_func
     place = plain.__code__
     name = f"{place.co_name}_many"
@@ -117,7 +117,7 @@ def _loop_of(function: Callable[..., float], arguments: int) -> Callable[..., No
 
 
 def scalar(*_arguments: float) -> float:
-    """Stand in the two loops for the function that they are made for."""
+    """Placeholder for the function that `_loop_of` puts into the two loops below."""
     raise NotImplementedError
 
 

@@ -1,1 +1,1 @@
-"""Figures of a game."""
+"""The report of a run: one HTML page, and figures by matplotlib."""

@@ -28,7 +28,7 @@ def card(name: str, heading: str, reading: str, *content: Markup | None, keys: S
 
 
 def both_widths(wide: Markup, narrow: Markup) -> Markup:
-    """Return two drawings of the same, of which the page shows the one that suits its width: words keep their size."""
+    """Return a wide and a narrow drawing, of which the page shows the one that fits: text keeps its size."""
     return join(tag("div", wide, class_="wide"), tag("div", narrow, class_="narrow"))
 
 

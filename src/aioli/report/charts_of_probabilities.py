@@ -202,7 +202,7 @@ def _of(threshold: Threshold) -> str:
 
 
 def _spaced(tips: Iterable[tuple[float, float, str]]) -> Sequence[tuple[float, float, str]]:
-    """Return those far enough from the one before to be pointed at."""
+    """Return the tooltips that are at least `TIPS_APART` from the one kept before."""
     kept: list[tuple[float, float, str]] = []
     for tip in tips:
         if not kept or math.hypot(tip[0] - kept[-1][0], tip[1] - kept[-1][1]) >= TIPS_APART:

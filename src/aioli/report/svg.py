@@ -22,7 +22,7 @@ TICK_WIDTH, TICK_HEIGHT = 60.0, 36.0  # at least so much room for each tick
 
 @dataclass(frozen=True)
 class Scale:
-    """From numbers to lengths; where it is logarithmic, its numbers are positive."""
+    """Maps numbers of an axis to lengths of the drawing, linearly or by logarithms (positive numbers only)."""
 
     least: float
     greatest: float
@@ -119,7 +119,7 @@ class Frame:
         return tag("text", text(said), x=self.x(x), y=self.y(y), text_anchor=anchor, class_=css or None)
 
     def band_tips(self, said: Sequence[tuple[float, str]]) -> Markup:
-        """Return what is said where the pointer is nearest to each of some numbers of the x axis, which must rise."""
+        """Return tooltips, each over the band of the x axis nearest to its number; numbers must rise."""
         middles = [self.x(value) for value, _ in said]
         edges = [self.x.start, *((a + b) / 2.0 for a, b in pairwise(middles)), self.x.end]
         return join(
@@ -130,7 +130,7 @@ class Frame:
         )
 
     def dot_tips(self, said: Iterable[tuple[float, float, str]]) -> Markup:
-        """Return what is said where the pointer is at each of some places."""
+        """Return tooltips, each over a disc about its point."""
         return join(*(self._tip("circle", words, cx=self.x(x), cy=self.y(y), r=9.0) for x, y, words in said))
 
     def picture(

@@ -11,7 +11,7 @@ ABSENT = "–"
 
 
 def finite(value: Number) -> float | None:
-    """Return the number, or None where there is none that could be drawn."""
+    """Return the number; None where it is missing, not finite, or too large to draw."""
     return None if value is None or not abs(value) <= LARGEST else float(value)
 
 

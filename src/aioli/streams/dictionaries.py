@@ -83,7 +83,7 @@ def refused_value(key: Hashable, problem: str, value: object, remedy: str, row: 
 
 
 def with_labels(sides: Sides, labels: list[Any]) -> Sides:
-    """Return the sides that the labels take, once these have come too."""
+    """Return the mapping of label values to 0 and 1, extended by these labels."""
     try:
         distinct = dict.fromkeys(labels)
     except TypeError as error:
@@ -108,7 +108,7 @@ def with_labels(sides: Sides, labels: list[Any]) -> Sides:
 
 
 def names_of_sides(sides: Sides) -> tuple[Any, Any]:
-    """Return what the labels 0 and 1 are called; None where nobody can know."""
+    """Return the label values that stand for 0 and 1; None for one that has not come and cannot be inferred."""
     if not sides:
         return False, True
     names: list[Any] = [None, None]

@@ -99,7 +99,7 @@ class Labels:
         self.negative, self.positive = negative, positive
 
     def _roles(self, names: Sequence[str], rows: int, where: Where) -> tuple[str | None, str | None]:
-        """Return which value is the negative class, and which the positive one; None is not known yet."""
+        """Return the values of the negative and the positive class; None for one that is not known yet."""
         if self._asked:
             return next((name for name in names if name != self.positive), None), self.positive
         if len(names) == 2:

@@ -30,12 +30,12 @@ class Predicts(Protocol):
 
 
 class SyntheticStream:
-    """So many rows of a law; the adversary's labels are those to which the learner gave less.
+    """Yields `rows` rows of a law; the adversary gives each row the label that the learner found less likely.
 
     Attributes
     ----------
     learner
-        Whom the adversary asks before each label; it must have learned all rows before.
+        The learner that the adversary asks before each label; it must have learned all rows before.
     """
 
     sparse = False

@@ -265,7 +265,7 @@ class OnlineToBatch(RemembersParts):
     # ---- within
 
     def _slots(self) -> list[int]:
-        """Return the slots whose rounds are among the last share; where none is, that of the latest round."""
+        """Return the reservoir's slots of rounds in the last `share` of all; the latest round's where there is none."""
         rounds = self._reservoir.rounds
         first = (1.0 - self.share) * self.rounds
         return [i for i, t in enumerate(rounds) if t > first] or [i for i, t in enumerate(rounds) if t == max(rounds)]
@@ -278,7 +278,7 @@ class OnlineToBatch(RemembersParts):
         self._kept[slot : slot + 1] = [state]
 
     def _draft(self) -> Self:
-        """Return a copy that learns instead, until all is well; a state kept never changes, so it is shared."""
+        """Return a copy to learn with, dropped if a row is refused; states kept never change, so they are shared."""
         draft = type(self).__new__(type(self))
         vars(draft).update(vars(self))
         draft.learner_, draft._reservoir = copy.deepcopy(self.learner_), copy.deepcopy(self._reservoir)
@@ -302,5 +302,5 @@ class OnlineToBatch(RemembersParts):
         return announced
 
     def _check(self, X: object, single: bool = False) -> None:
-        """Refuse rows of another width here: a state from before the first row knows none."""
+        """Refuse rows of another width; a state kept from before the first row could not, as it knows no width."""
         as_matrix(X, width=self.n_features_, names=None, single=single)

@@ -56,7 +56,7 @@ class History:
         return np.concatenate([rows, row[None, :]]), np.append(counts, weight)
 
     def snapshot(self) -> Snapshot:
-        """Return the distinct rows and their counts; when equal rows were put together does not show."""
+        """Return the distinct rows and their counts; equal histories give equal snapshots."""
         rows, counts = self.distinct()
         return Snapshot("History", {"rounds": self.rounds}, {"rows": rows.copy(), "counts": counts.copy()})
 

@@ -84,7 +84,7 @@ class Dictionary:
         self.points = np.concatenate([self.points, x[None, :]])
 
     def redundancies(self) -> Vector:
-        r"""Return $1/(K^{-1})_{jj}$: what all other points cannot say of point j. O(m²)."""
+        r"""Return $1/(K^{-1})_{jj}$: the squared distance of point j from the span of the others. O(m²)."""
         return np.asarray(1.0 / np.einsum("ij,ij->j", self.U, self.U))
 
     def drop(self, j: int) -> tuple[Vector, Vector]:

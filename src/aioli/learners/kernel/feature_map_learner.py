@@ -95,11 +95,11 @@ class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
 
     @abstractmethod
     def _maps(self) -> FeatureMaps:
-        """Return what makes its feature maps."""
+        """Return the factory of the learner's feature maps."""
 
     @abstractmethod
     def _parameters(self) -> dict[str, Plain]:
-        """Return what it was made with, but for the learner."""
+        """Return the constructor's parameters, without the base learner."""
 
     # ---- what it knows
 

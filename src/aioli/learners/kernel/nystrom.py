@@ -282,7 +282,7 @@ class NystromMaps:
 
 
 def _residuals(F: Matrix) -> Vector:
-    """Return what the dictionary cannot say of each row."""
+    """Return each row's squared distance, in the kernel's space, from the span of the dictionary."""
     return np.asarray(1.0 - np.einsum("ij,ij->i", F, F))
 
 

@@ -30,7 +30,7 @@ class Scaling:
 
     @classmethod
     def of(cls, rows: Matrix, kernel: str) -> Self:
-        """Return the scaling of rows of the stream; a column that never moved counts for nothing. O(rows·d)."""
+        """Return the scaling fitted to these rows; a constant column gets the unit 0. O(rows·d)."""
         centre = rows.mean(axis=0)
         spread = rows.std(axis=0)
         moving = spread > 1e-12 * np.abs(centre)  # else it is rounding
@@ -60,7 +60,7 @@ class Scaling:
         return np.asarray(pdist(self(rows[::every]), METRICS[kernel]))
 
     def has_moved(self, now: Self, rows: Matrix, kernel: str) -> bool:
-        """Return whether pairs of rows are typically much nearer or farther than by the scaling of now."""
+        """Return whether distances between rows differ from those under `now` by a median factor beyond `MOVED`."""
         before, after = self.distances(rows, kernel), now.distances(rows, kernel)
         apart = after > 0.0
         if not apart.any():

@@ -40,7 +40,7 @@ def play_rows(
     weights: Vector,
     logits: Vector,
 ) -> int:
-    """Play the rows in order; all of them, always. O(d²) a row."""
+    """Play the rows in order; return their number, since a factor never has to stop early. O(d²) a row."""
     f = workspace[1]
     for t in range(len(X)):
         x = X[t]

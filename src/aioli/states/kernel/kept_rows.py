@@ -146,7 +146,7 @@ def as_sparse(rows: KernelRows) -> CsrRows:
 
 
 def _with_room(array: NDArray[Number], used: int, needed: int) -> NDArray[Number]:
-    """Return the array itself where it is long enough, else one of at least twice its length that begins alike."""
+    """Return the array itself where it is long enough, else a copy of at least twice its length."""
     if needed <= len(array):
         return array
     larger = np.zeros((max(needed, 2 * len(array)), *array.shape[1:]), dtype=array.dtype)

@@ -151,7 +151,7 @@ class LateMixture:
         self.experts /= self.experts.sum(axis=1, keepdims=True)
 
     def without(self, experts: list[int]) -> Self:
-        """Return the same without these experts, whose shares go to the others."""
+        """Return the mixture without these experts, whose shares go to the others."""
         staying = np.delete(np.arange(self.shares.size), experts)
         smaller = type(self)(self.experts[0, staying], self.experts[1, staying])
         smaller.experts[...] = self.experts[:, staying] / self.experts[:, staying].sum(axis=1, keepdims=True)
@@ -162,13 +162,13 @@ class LateMixture:
         return smaller
 
     def snapshot(self) -> Snapshot:
-        """Return its arrays."""
+        """Return the counts, the experts' prior and shares, and the stacker."""
         arrays = {"numbers": self.numbers.copy(), "experts": self.experts.copy(), "stacker": self.stacker.copy()}
         return Snapshot("LateMixture", arrays=arrays)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
-        """Make an equal one from a snapshot."""
+        """Make an equal mixture from a snapshot."""
         given = snapshot.of("LateMixture")
         experts = given.array("experts", (2, None))
         K = experts.shape[1]

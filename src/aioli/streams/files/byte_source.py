@@ -19,13 +19,13 @@ SKIPPED_AT_ONCE = 1 << 20
 
 
 class Readable(Protocol):
-    """Whatever bytes can be read from."""
+    """A file object that bytes can be read from."""
 
     def read(self, size: int, /) -> bytes:
         """Return the next bytes, at most `size`; empty at the end."""
 
     def close(self) -> None:
-        """Close it."""
+        """Close the file."""
 
 
 class Source:

@@ -155,7 +155,7 @@ def short_numbers(words: Words, lengths: Words, signs: Words, values: Vector) ->
 def put_cells(
     text: Bytes, first: Word, stop: Word, delimiter: int, ends: Places, values: Vector, row: int, arrays: RowArrays
 ) -> Word:
-    """Write each cell to its place, and read those that were not short and plain; return where the next row begins.
+    """Write each cell's value to its array, parsing those that are NaN in `values`; return where the next row begins.
 
     The arrays are those of `parse_cells.read_rows`.
     """
