@@ -133,6 +133,12 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
     _add_playing(run)
+    late = run.add_argument_group("labels that come late")
+    late.add_argument(
+        "--delay", metavar="N", help="labels come N rows late (500), or so long after the row (90s, 30m, 12h, 7d)"
+    )
+    late.add_argument("--time", metavar="COLUMN", help="when a row came: dates, or seconds; for a --delay in time")
+    late.add_argument("--batch", type=int, metavar="N", help="the labels of N rows come together, after the last")
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
     results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
@@ -193,7 +199,7 @@ def _add_reading(command: argparse.ArgumentParser) -> None:
     reading.add_argument("--no-header", action="store_true", help="the first row is no header; columns are 1, 2, 3, …")
 
 
-def _reading(given: argparse.Namespace) -> "Reading":
+def _reading(given: argparse.Namespace, time: str | None = None) -> "Reading":
     from aioli.streams.filestream import Reading
 
     return Reading(
@@ -209,6 +215,7 @@ def _reading(given: argparse.Namespace) -> "Reading":
         format=given.format,
         delimiter=given.delimiter,
         header=not given.no_header,
+        time=time,
     )
 
 
@@ -244,10 +251,12 @@ def _run(given: argparse.Namespace) -> int:
         run_stream(
             RunOptions(
                 source=given.source,
-                reading=_reading(given),
+                reading=_reading(given, given.time),
                 learner=given.learner,
                 rows=given.rows,
                 seed=given.seed,
+                delay=given.delay,
+                batch=given.batch,
                 report=given.report,
                 as_json=given.json,
                 predictions=given.predictions,

@@ -57,6 +57,26 @@ def test_whatever_is_killed_goes_on_to_the_very_same_end(
     assert told["middle"] >= told["stops"] / 2  # and mostly between the first checkpoint and the end
 
 
+@pytest.mark.parametrize(
+    ("source", "learner", "late"),
+    [
+        ("visits.csv", "Auto", ["--delay", "300"]),
+        ("visits.parquet", "AIOLI", ["--batch", "700"]),
+        ("visits.csv", "AIOLI", ["--delay", "30d", "--time", "day"]),
+    ],
+)
+def test_rows_that_wait_for_their_labels_survive_it_too(
+    source: str, learner: str, late: list[str], tmp_path: Path
+) -> None:
+    file = write_visits(tmp_path / source, ROWS)
+    arguments = [str(file), "--label", "bought", "--learner", learner, *late]
+    stage = ("aioli.store.checkpoints", "Checkpoints.keep", 5, True)
+    told = played(tmp_path, arguments=arguments, ending=".csv", seed=5, times=5, most=3, stages=[stage])
+    assert told["differences"] == []
+    assert told["identical"] == told["runs"] == 6
+    assert told["staged"] == 1
+
+
 def played(folder: Path, **case: Any) -> dict[str, Any]:
     """What `killing.py` tells of a case."""
     (folder / "runs").mkdir()

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 
 from aioli.errors import AioliError
+from aioli.evaluate.delayed import Delay, read_delay
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
-__all__ = ["ComparisonOptions", "Options", "RunOptions"]
+__all__ = ["ComparisonOptions", "Options", "RunOptions", "check_answers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +66,12 @@ class Options:
         return stream
 
 
+def check_answers(stream: Stream, delay: Delay | None) -> None:
+    """Refuse late labels of a stream whose labels depend on what the learner says."""
+    if delay is not None and stream.hostile:
+        raise AioliError(f"{stream.name}: answers what the learner says, so that its labels cannot be late")
+
+
 @dataclass(frozen=True, kw_only=True)
 class RunOptions(Options):
     """The options of `aioli run`.
@@ -74,6 +82,8 @@ class RunOptions(Options):
         Files to write.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
+    delay, batch
+        How late the labels come: a number of rows, or a duration such as 7d; or the rows of a batch.
     """
 
     predictions: str | None = None
@@ -81,12 +91,31 @@ class RunOptions(Options):
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
+    delay: str | None = None
+    batch: int | None = None
+
+    @property
+    def lateness(self) -> Delay | None:
+        """How late the labels come; None where they come in time."""
+        if self.batch is None and self.delay is None:
+            if self.reading.time is not None:
+                raise AioliError("--time needs --delay: how long after its row a label comes, such as --delay 7d")
+            return None
+        if self.batch is not None and self.delay is not None:
+            raise AioliError("--delay and --batch came together; give one of them")
+        delay = Delay(batch=self.batch) if self.delay is None else read_delay(self.delay)
+        if delay.seconds is not None and self.reading.time is None:
+            raise AioliError(f"--delay {self.delay} is a duration; say which column tells the time (--time COLUMN)")
+        if delay.seconds is None and self.reading.time is not None:
+            raise AioliError("--time needs a --delay that is a duration, such as 7d; a number is so many rows")
+        return delay
 
     def fingerprint(self) -> dict[str, Plain]:
         """Return the options that must be equal for a checkpoint to be resumed."""
         asked = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
+        late = {"delay": self.delay, "batch": self.batch}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}
-        plain: dict[str, Plain] = json.loads(json.dumps({**asked, **written, **asdict(self.reading)}))
+        plain: dict[str, Plain] = json.loads(json.dumps({**asked, **late, **written, **asdict(self.reading)}))
         return plain
 
 

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for
-from aioli.commands.options import RunOptions
+from aioli.commands.options import RunOptions, check_answers
 from aioli.commands.output_paths import check_apart
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError
@@ -23,6 +23,7 @@ __all__ = ["run_stream"]
 
 def run_stream(options: RunOptions) -> None:
     """Run `aioli run`: play the stream to its end, then write the model, predictions and report asked for."""
+    _ = options.lateness  # refused before anything is written
     if options.resume and options.checkpoint is None:
         raise AioliError("--resume needs --checkpoint DIR: the folder that the run was kept in")
     check_apart([options.source], [options.save, options.report, options.predictions])
@@ -39,6 +40,7 @@ def run_stream(options: RunOptions) -> None:
 
 
 def _run(options: RunOptions, kept: Checkpoints | None) -> None:
+    late = options.lateness
     stream = options.stream(None if kept is None else kept.stream)
     with closing(stream):
         learner = (None if kept is None else kept.learner) or learner_for(options.learner, stream)
@@ -46,8 +48,10 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
             require_saves(learner)
         if isinstance(stream, SyntheticStream):
             stream.learner = learner
+        check_answers(stream, late)
         with _spool(options, kept) as spool:
-            run = Run(stream, learner, [] if spool is None else [spool], with_extremes=options.report is not None)
+            observers = [] if spool is None else [spool]
+            run = Run(stream, learner, observers, with_extremes=options.report is not None, delay=late)
             if kept is not None:
                 kept.restore(run)
             with closing(run):

@@ -100,6 +100,7 @@ def _summary(run: Run, seconds: float, rows_per_second: float) -> dict[str, obje
     negative, positive = run.stream.labels.names
     return {
         "rows": run.rows,
+        **({} if run.delay is None else {"game": str(run.delay)}),
         "log_loss": scores.log_loss,
         "clipped": scores.clipped,
         "base_rate": scores.base_rate,
@@ -132,6 +133,11 @@ def write_report(
 
     scores, certificate, regret = run.scores, certificate_of(run.learner), run.history.points[-1].regret
     notes = []
+    if run.delay is not None:
+        notes.append(
+            f"The game: {run.delay}. Every row was announced without them, and the base rate knows a label when the "
+            "learner does."
+        )
     if certificate is not None:
         notes.append(f"The certificate holds against {ball_of(run.learner, certificate)}.")
     if regret is None:

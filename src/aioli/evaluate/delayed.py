@@ -1,5 +1,6 @@
 """A player whose labels come late: rows are announced when they come, and learned when their labels do."""
 
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from aioli.evaluate.waiting_rows import Block, WaitingRows
 from aioli.learners.protocol import Learner, learns_late
 from aioli.streams.protocol import Batch
 
-__all__ = ["Delay", "Delayed"]
+__all__ = ["Delay", "Delayed", "read_delay"]
 
 UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
 
@@ -54,6 +55,22 @@ class Delay:
         assert self.seconds is not None
         unit = next((unit for unit, length in UNITS.items() if self.seconds and self.seconds % length == 0.0), "s")
         return f"labels {self.seconds / UNITS[unit]:,g} {unit} late"
+
+
+def read_delay(text: str) -> Delay:
+    """Return the delay that a text writes: 500 rows, or 7d, 12h, 30m, 90s.
+
+    >>> read_delay("500"), read_delay("7d")
+    (Delay(rows=500, batch=None, seconds=None), Delay(rows=None, batch=None, seconds=604800.0))
+    """
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
+    if found is None or (not found[2] and "." in found[1]):
+        raise ParameterRefused(
+            f"a delay of {text!r} came; give a number of rows, such as 500, or a duration, such as 7d, 12h, 30m or 90s",
+            parameter="delay",
+            value=text,
+        )
+    return Delay(seconds=float(found[1]) * UNITS[found[2]]) if found[2] else Delay(rows=int(found[1]))
 
 
 class Delayed:

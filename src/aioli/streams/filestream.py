@@ -25,6 +25,7 @@ from aioli.streams.files.table import (
 )
 from aioli.streams.labels import Labels
 from aioli.streams.protocol import Batch
+from aioli.streams.row_times import times_of
 from aioli.streams.scaling import Scaler
 from aioli.streams.sparse_encoding import SparseEncoder
 
@@ -53,6 +54,9 @@ class Reading:
         them as they come. `Auto` and `Wide` see to it themselves.
     format, delimiter, header
         What cannot be seen from the name of the file and its first line.
+    time
+        The column that says when a row came, by its name or number: dates, or numbers of seconds. It stays a feature,
+        as any other. None: nobody asks.
     labelled
         False leaves the labels of sparse rows unread, which may then be anything or, where the format allows it, none.
     """
@@ -70,6 +74,7 @@ class Reading:
     delimiter: str | None = None
     header: bool = True
     labelled: bool = True
+    time: str | None = None
 
 
 class FileStream:
@@ -194,11 +199,12 @@ class FileStream:
         y = None
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
+        times = None if self.reading.time is None else times_of(table, self._time_column(self.reading.time))
         X = self._features_of(table)
         if self._scaler is not None and isinstance(X, np.ndarray):
             X = self._scaler.scale(X, keep=self._moving)
         self._position = table.after
-        return Batch(X, y, table.weights, table.where)
+        return Batch(X, y, table.weights, table.where, times)
 
     def _features_of(self, table: Table | SparseTable) -> Features:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):
@@ -208,6 +214,15 @@ class FileStream:
         if isinstance(table, SparseTable) and isinstance(self.encoder, SparseEncoder):
             return self.encoder.encode(table)
         raise TypeError(f"{self.name}: a {type(table).__name__} came for {type(self.encoder).__name__}")
+
+    def _time_column(self, wanted: str) -> str:
+        """Return the name of the column of times, or refuse one that holds none."""
+        column = self._find(wanted, list(self.kinds)) if not self._reader.sparse else wanted
+        kind = SKIPPED if column == self.label else self.kinds.get(column, SKIPPED)
+        if kind not in (DATE, NUMBER):
+            message = f"{self.name}: column {column!r} tells no times; give one of dates, or of seconds, that is read"
+            raise FileRefused(message, path=self.name)
+        return column
 
     def __iter__(self) -> Iterator[Batch]:
         return map(self.encode, self.tables())
