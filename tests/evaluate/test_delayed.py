@@ -13,7 +13,7 @@ from support import make_labels, make_rows
 
 from aioli import AIOLI, Auto
 from aioli.errors import ParameterRefused, RowRefused, SnapshotRefused
-from aioli.evaluate.delayed import Delay, Delayed
+from aioli.evaluate.delayed import Delay, DelayedPlayer
 from aioli.evaluate.loop import Announced, Loop, Observer
 from aioli.evaluate.progressive import progressive
 from aioli.evaluate.sums import LateScores
@@ -61,7 +61,7 @@ def batches(size: int, rows: Any = X) -> Iterator[Batch]:
 
 def play(learner: Any, delay: Delay, size: int, cuts: list[int], rows: Any = X) -> Cuts:
     seen = Cuts(cuts)
-    loop = Loop(Delayed(learner, delay), [seen])
+    loop = Loop(DelayedPlayer(learner, delay), [seen])
     for batch in batches(size, rows):
         deque(loop.play_batch(batch), maxlen=0)
     deque(loop.play_rest(), maxlen=0)
@@ -118,7 +118,7 @@ def test_the_loop_plays_the_game_of_announcements(make: Callable[[], Any], delay
 def test_rows_that_wait_go_into_a_snapshot_and_come_back_bit_for_bit(delay: Delay) -> None:
     for rows in (X, sparse.csr_array(X)):
         whole = play(Auto(), delay, 30, [100], rows)
-        player, seen = Delayed(Auto(), delay), Cuts([100])
+        player, seen = DelayedPlayer(Auto(), delay), Cuts([100])
         loop = Loop(player, [seen])
         for batch in batches(30, rows):
             for _ in loop.play_batch(batch):
@@ -134,7 +134,7 @@ def test_learners_that_grow_learn_rows_that_waited_since_they_were_narrower() ->
             yield rows[start : start + 50, : 1 + start // 50], Y[start : start + 50]
 
     learner, direct = AIOLI(), AIOLI()
-    player = Delayed(learner, Delay(rows=70))
+    player = DelayedPlayer(learner, Delay(rows=70))
     loop = Loop(player)
     for rows, labels in widening(X):
         if learner.n_features_ is not None:
@@ -167,7 +167,7 @@ def test_a_learner_that_cannot_learn_late_learns_when_the_label_comes() -> None:
 def test_weights_wait_with_their_rows() -> None:
     weights = np.where(np.arange(N) % 2, 0.25, 1.0)
     learner, direct = AIOLI(), AIOLI()
-    loop = Loop(Delayed(learner, Delay(batch=50)))
+    loop = Loop(DelayedPlayer(learner, Delay(batch=50)))
     deque(loop.play_batch(Batch(X, Y, weights, Place())), maxlen=0)
     for start in range(0, N, 50):
         part = slice(start, start + 50)
@@ -178,7 +178,7 @@ def test_weights_wait_with_their_rows() -> None:
 def test_a_refused_row_leaves_all_rows_before_it_played() -> None:
     spoilt = X.copy()
     spoilt[130, 2] = np.nan
-    player = Delayed(AIOLI(), Delay(batch=50))
+    player = DelayedPlayer(AIOLI(), Delay(batch=50))
     loop = Loop(player)
     with pytest.raises(RowRefused, match=r"^row 130: column 2 is nan"):
         deque(loop.play_batch(Batch(spoilt, Y, None, Place())), maxlen=0)
@@ -207,11 +207,11 @@ def test_delays_are_checked_and_say_what_game_they_are() -> None:
         with pytest.raises(ParameterRefused):
             Delay(**given)
     with pytest.raises(ParameterRefused, match="the rows have no times"):
-        Delayed(AIOLI(), Delay(seconds=1)).play(Batch(X, Y, None, Place()), 10)
+        DelayedPlayer(AIOLI(), Delay(seconds=1)).play(Batch(X, Y, None, Place()), 10)
 
 
 def test_a_snapshot_of_other_rows_is_refused() -> None:
-    player = Delayed(AIOLI(), Delay(rows=50))
+    player = DelayedPlayer(AIOLI(), Delay(rows=50))
     player.play(Batch(X, Y, None, Place()), 10)
     good = player.waiting.snapshot()
     for spoil in ({"tickets": good.part("tickets")}, {}):

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from aioli.evaluate.loop import Alone, Announced, part_of_batch
+from aioli.evaluate.loop import Announced, PromptPlayer, part_of_batch
 from aioli.evaluate.run import Run
 from aioli.evaluate.sums import Scores
 from aioli.learners.protocol import Learner
@@ -80,7 +80,7 @@ class Entrant:
         self.scores.count(p, batch.y)
 
 
-class SideBySide(Alone):
+class SideBySide(PromptPlayer):
     """Plays a learner and, after it on the same rows, each peer that has not been left out.
 
     Parameters

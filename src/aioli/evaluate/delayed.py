@@ -12,7 +12,7 @@ from aioli.evaluate.waiting_rows import Block, WaitingRows
 from aioli.learners.protocol import Learner, learns_late
 from aioli.streams.protocol import Batch
 
-__all__ = ["Delay", "Delayed", "read_delay"]
+__all__ = ["Delay", "DelayedPlayer", "read_delay"]
 
 UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
 
@@ -73,7 +73,7 @@ def read_delay(text: str) -> Delay:
     return Delay(seconds=float(found[1]) * UNITS[found[2]]) if found[2] else Delay(rows=int(found[1]))
 
 
-class Delayed:
+class DelayedPlayer:
     """Plays one learner whose labels come late. Memory: the rows that wait, and what was announced for them.
 
     A learner of late labels learns from what it announced when the row came; another learns as if it said it now.

@@ -17,7 +17,7 @@ from aioli.numerics.compiling import Vector
 from aioli.streams.files.where import Where
 from aioli.streams.protocol import Batch
 
-__all__ = ["NOTHING", "Alone", "Announced", "Loop", "Observer", "Player", "learn_batch", "part_of_batch"]
+__all__ = ["NOTHING", "Announced", "Loop", "Observer", "Player", "PromptPlayer", "learn_batch", "part_of_batch"]
 
 
 class Announced(NamedTuple):
@@ -63,10 +63,10 @@ class Observer:
         """Receive a batch, once all of its rows have been played."""
 
     def ended(self, rows: int) -> None:
-        """Learn that the stream is over, after `rows` rows."""
+        """Called once, when the stream is over after `rows` rows."""
 
 
-class Alone:
+class PromptPlayer:
     """Plays one learner, whose labels come at once."""
 
     def __init__(self, learner: Learner) -> None:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aioli.errors import ParameterRefused, RowRefused
-from aioli.evaluate.delayed import Delay, Delayed
-from aioli.evaluate.loop import Alone, Announced, Loop, Observer, Player
+from aioli.evaluate.delayed import Delay, DelayedPlayer
+from aioli.evaluate.loop import Announced, Loop, Observer, Player, PromptPlayer
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
 from aioli.learners.protocol import Learner, certifies, require_learner
 from aioli.states.certificate import Certificate
@@ -93,7 +93,7 @@ def progressive(
             parameter="every",
             value=every,
         )
-    player: Player = Delayed(require_learner(learner), late) if delay else Alone(require_learner(learner))
+    player: Player = DelayedPlayer(require_learner(learner), late) if delay else PromptPlayer(require_learner(learner))
     watching = Checkpoints(learner, every, scores)
     loop = Loop(player, [watching])
 

@@ -8,9 +8,9 @@ from typing import NamedTuple
 from aioli.errors import CapabilityMissing
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
-from aioli.evaluate.delayed import Delay, Delayed
+from aioli.evaluate.delayed import Delay, DelayedPlayer
 from aioli.evaluate.history import History, Number
-from aioli.evaluate.loop import Alone, Loop, Observer, Player
+from aioli.evaluate.loop import Loop, Observer, Player, PromptPlayer
 from aioli.evaluate.read_ahead import ReadAhead
 from aioli.evaluate.scoring import Scoring
 from aioli.evaluate.sums import Scores
@@ -74,8 +74,8 @@ class Run(Loop):
         self.history = History(learner, self.scoring, peers)
         self.extremes = Extremes() if with_extremes else None
         further = [] if self.extremes is None else [self.extremes]
-        alone: Player = Alone(learner) if delay is None else Delayed(learner, delay)
-        super().__init__(player or alone, [*observers, self.scoring, self.history, *further], longest)
+        single: Player = PromptPlayer(learner) if delay is None else DelayedPlayer(learner, delay)
+        super().__init__(player or single, [*observers, self.scoring, self.history, *further], longest)
         self.before = self.known = stream.snapshot()  # `known` is the snapshot after the current table
         self.fraction: float | None = None  # of the stream, as far as it is known
         self._patience = DeferredSigint() if threads else None

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aioli.errors import FileRefused, SnapshotRefused
-from aioli.evaluate.delayed import Delayed
+from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.run import Run
 from aioli.evaluate.waiting_rows import WaitingRows
@@ -106,7 +106,7 @@ class Checkpoints:
         if self.found is None:
             return
         run.scoring.scores = type(run.scoring.scores).restore(self.found.part("scores"))
-        if isinstance(run.player, Delayed):
+        if isinstance(run.player, DelayedPlayer):
             run.player.waiting = WaitingRows.restore(self.found.part("waiting"))
         run.history.points = _points(self.found.values.get("history"))
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
@@ -123,7 +123,7 @@ class Checkpoints:
             "scores": run.scores.snapshot(),
             "stream": run.before,
         }
-        if isinstance(run.player, Delayed):
+        if isinstance(run.player, DelayedPlayer):
             parts["waiting"] = run.player.waiting.snapshot()
         if run.known is not run.before:
             parts["known"] = run.known  # as wide as the learner

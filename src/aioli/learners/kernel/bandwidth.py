@@ -232,7 +232,7 @@ class BandwidthMixture(Forecaster):
         return said
 
     def _review(self) -> None:
-        """Start new maps early on, or where the scale has moved; else retire bandwidths without influence at two reviews."""
+        """Start new maps early on, or where the scale has moved; else retire bandwidths without influence."""
         rows, y, stakes = self.sample.kept
         now = Scaling.of(rows, self.kernel)
         old = self.scaling
