@@ -27,7 +27,7 @@ UNCHANGED = " (nothing was learned)"
 
 
 class AioliError(ValueError):
-    """Everything that aioli refuses is one of these."""
+    """The base of every error that aioli raises by itself."""
 
 
 class ParameterRefused(AioliError):

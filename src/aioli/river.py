@@ -162,7 +162,7 @@ class AIOLIClassifier(MiniBatchClassifier):
     # ---- within
 
     def _remember(self, x: Mapping[Any, Any], method: int) -> None:
-        """Keep the row that was predicted last; the one before is announced, since its label was not the next."""
+        """Remember the row just predicted, and announce the one before it: its label, not having come next, is late."""
         if self._last is not None and self._last.is_of(x):
             self._last.times[method] += 1
             return
@@ -170,7 +170,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._last = PredictedRow(dict(x), [1 - method, method])
 
     def _announce_last(self) -> None:
-        """Announce the row that was predicted last: nothing was learned since, so that it says the same."""
+        """Announce the row predicted last; nothing was learned since, so the probability is that of the prediction."""
         if self._last is None or not learns_late(self._learner):
             return
         x, times = self._last

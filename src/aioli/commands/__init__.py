@@ -1,1 +1,1 @@
-"""What the command does, one file a command; what they share is beside them."""
+"""The commands of `aioli`, one file each, with the code that they share beside them."""

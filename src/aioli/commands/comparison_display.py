@@ -1,4 +1,4 @@
-"""What is seen of a comparison: a table that is rewritten in place on a terminal, a table of points elsewhere."""
+"""Shows a comparison while it goes: a table rewritten in place on a terminal, elsewhere one line a point."""
 
 from collections.abc import Iterator, Sequence
 from typing import TextIO

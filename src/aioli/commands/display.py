@@ -1,4 +1,4 @@
-"""What is seen of a run: a table of how it stood, a line that moves where there is a terminal, a summary at the end."""
+"""Shows a run while it goes: a table of losses, a progress line on a terminal, and a summary at the end."""
 
 import contextlib
 import json

@@ -1,4 +1,4 @@
-"""Announcements by the content of their rows, for whoever hears of a label with its row and nothing else."""
+"""Finds the announcement of a row by the row's content, where a label comes with its row and nothing else."""
 
 from collections import OrderedDict, deque
 from collections.abc import Hashable, Mapping

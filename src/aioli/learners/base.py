@@ -1,4 +1,4 @@
-"""What the learners of rows share: the border, one row or many, and names of columns."""
+"""The base of the learners of rows: input checks, one row or many, late labels, and names of columns."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

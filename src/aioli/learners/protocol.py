@@ -64,7 +64,7 @@ class Learner(Protocol):
 
     @property
     def capabilities(self) -> frozenset[Capability]:
-        """What it can do besides."""
+        """What the learner can do besides predicting and learning."""
 
     @property
     def rounds(self) -> int:
@@ -160,7 +160,7 @@ class LearnsLate(Weighs, Protocol):
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
 
     def announce_many(self, X: object) -> Announcements:
-        """Return what `announce` does, for every row: all before the first of their labels."""
+        """Return the announcements of all rows, each made before the first of their labels."""
 
     def learn(
         self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None

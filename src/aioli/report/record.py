@@ -1,4 +1,4 @@
-"""What a run leaves behind for its report: plain numbers and names."""
+"""The record of a run that its report shows: plain numbers and names."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -48,7 +48,7 @@ class Histogram:
 
 @dataclass(frozen=True)
 class Threshold:
-    """What is found, and at what price, where every row with at least this probability is called positive."""
+    """True and false positive rate and precision, where rows of at least this probability are called positive."""
 
     threshold: Number
     true_positive_rate: Number

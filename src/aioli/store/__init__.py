@@ -1,1 +1,1 @@
-"""What a run leaves on disk: checkpoints, predictions, models."""
+"""Files of a run: checkpoints, predictions, models."""

@@ -82,7 +82,7 @@ def _as_csr(X: "coo_array[Any]", single: bool) -> Values:
 
 @runtime_checkable
 class _Frame(Protocol):
-    """A data frame: its columns have types of their own."""
+    """A data frame, of which only the columns' types are used."""
 
     @property
     def dtypes(self) -> Iterable[object]: ...

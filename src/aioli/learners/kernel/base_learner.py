@@ -62,7 +62,7 @@ class Forecaster(ABC):
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
-        """Return all that it remembers."""
+        """Return the whole state."""
 
 
 class BaseLearner:

@@ -141,7 +141,7 @@ def _dense(rows: KernelRows) -> Matrix:
 
 
 def as_sparse(rows: KernelRows) -> CsrRows:
-    """Return the rows as CSR: themselves, where they are."""
+    """Return the rows as CSR; rows that are CSR already are not copied."""
     return sparse.csr_array(rows) if isinstance(rows, np.ndarray) else rows
 
 

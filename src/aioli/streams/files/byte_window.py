@@ -84,7 +84,7 @@ class Window:
         return self.line + int(np.count_nonzero(self.bytes[self.start : place] == parse_cells.NEWLINE))
 
     def go_on(self, place: int, lines: int | None = None) -> None:
-        """Move the window's start to a place; the lines passed are counted if it is not known how many they were."""
+        """Move the window's start to `place`, past `lines` lines; None counts them."""
         self.line = self.line_of(place) if lines is None else self.line + lines
         self.start = place
 
@@ -100,7 +100,7 @@ class Window:
         self.line = line
 
     def after(self) -> Position:
-        """Return where reading goes on."""
+        """Return the byte and line from which `go_to` resumes reading."""
         return {"byte": self.position, "line": self.line}
 
     def _begins_with(self, *marks: bytes) -> bool:
@@ -108,7 +108,7 @@ class Window:
 
 
 class Places:
-    """Says in which line a row is, by the place of its first byte: lines are counted only when somebody asks."""
+    """Names the line of a row, by the position of its first byte; lines are counted only when a message needs them."""
 
     def __init__(self, window: Window, starts: NDArray[np.int64]) -> None:
         self.path = window.source.name

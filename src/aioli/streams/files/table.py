@@ -128,7 +128,7 @@ class Reader(Protocol):
 
     @property
     def sparse(self) -> bool:
-        """Whether its tables are sparse."""
+        """Whether the file's tables are sparse."""
 
     @property
     def grows(self) -> bool:

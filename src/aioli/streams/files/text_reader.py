@@ -1,4 +1,4 @@
-"""What the readers of all text formats share: a window over the bytes, a place in it, and refusals by line."""
+"""The base of the readers of text formats: a window over the bytes, a position in it, and errors by line."""
 
 from collections.abc import Iterator
 
