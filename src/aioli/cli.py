@@ -133,12 +133,6 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
     _add_playing(run)
-    late = run.add_argument_group("labels that come late")
-    late.add_argument(
-        "--delay", metavar="N", help="labels come N rows late (500), or so long after the row (90s, 30m, 12h, 7d)"
-    )
-    late.add_argument("--time", metavar="COLUMN", help="when a row came: dates, or seconds; for a --delay in time")
-    late.add_argument("--batch", type=int, metavar="N", help="the labels of N rows come together, after the last")
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
     results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
@@ -175,6 +169,12 @@ def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)"
     )
     learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
+    late = command.add_argument_group("labels that come late")
+    late.add_argument(
+        "--delay", metavar="N", help="labels come N rows late (500), or so long after the row (90s, 30m, 12h, 7d)"
+    )
+    late.add_argument("--time", metavar="COLUMN", help="when a row came: dates, or seconds; for a --delay in time")
+    late.add_argument("--batch", type=int, metavar="N", help="the labels of N rows come together, after the last")
     return learning
 
 
@@ -273,10 +273,12 @@ def _run(given: argparse.Namespace) -> int:
         compare_stream(
             ComparisonOptions(
                 source=given.source,
-                reading=_reading(given),
+                reading=_reading(given, given.time),
                 learner=given.learner,
                 rows=given.rows,
                 seed=given.seed,
+                delay=given.delay,
+                batch=given.batch,
                 report=given.report,
                 as_json=given.json,
                 peers=tuple(name for name in given.peers.split(",") if name),

@@ -1,7 +1,9 @@
 """aioli run with labels that come late: by rows, by batches and by time, and what is refused."""
 
+import importlib
 import json
 from collections import deque
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,12 @@ from numpy.testing import assert_allclose
 
 from aioli import Auto
 from aioli.cli import main
+from aioli.evaluate.comparison import Comparison
 from aioli.evaluate.delayed import Delay
 from aioli.evaluate.progressive import progressive
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.synthetic_stream import SyntheticStream
 
 ROWS = 600
 SAME = 1e-9  # rows in groups of other sizes: matrix products or loops
@@ -135,3 +139,56 @@ def test_another_delay_is_another_run(
     assert (kept / "run.aioli").exists()
     assert main(arguments) == 1
     assert "is the checkpoint of another run, whose delay was '10'" in capsys.readouterr().err
+
+
+def late_river(X: Matrix, y: Vector, batch: int) -> list[float]:
+    scaler = importlib.import_module("river.preprocessing").StandardScaler()
+    model = scaler | importlib.import_module("river.linear_model").LogisticRegression()
+    rows = [dict(enumerate(x)) for x in X.tolist()]
+    said = []
+    for start in range(0, len(y), batch):
+        part = slice(start, start + batch)
+        said += [model.predict_proba_one(row)[True] for row in rows[part]]
+        for row, label in zip(rows[part], y[part], strict=True):
+            model.learn_one(row, label == 1.0)
+    return said
+
+
+@pytest.mark.parametrize("asked", [["--batch", "100"], ["--delay", "40"], ["--delay", "2d", "--time", "hour"]])
+def test_peers_predict_when_the_row_comes_and_learn_when_the_label_does(
+    clicks: Path, asked: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("river", "vowpalwabbit", "sklearn"):
+        pytest.importorskip(name)
+    ours = told(capsys, clicks, *asked)
+    assert main(["compare", str(clicks), "--label", "clicked", *asked, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["rows"] == ROWS
+    assert found["game"] == ours["game"]
+    assert found["left_out"] == {}
+    assert_allclose(found["base_rate"], ours["base_rate"], rtol=SAME)
+    assert_allclose(found["learners"]["Auto"]["log_loss"], ours["log_loss"], rtol=SAME)
+    assert len(found["learners"]) == 7
+    if asked[0] == "--batch":
+        X, y = rows_of(clicks)
+        said = np.array(late_river(X, y, 100))
+        expected = -np.log(np.where(y == 1.0, said, 1.0 - said)).mean()
+        assert_allclose(found["learners"]["River scaled"]["log_loss"], expected, rtol=1e-6)
+
+
+def test_a_peer_that_cannot_learn_late_is_left_out() -> None:
+    class Half:
+        def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:  # noqa: ARG002
+            yield from np.full(len(y), 0.5)
+
+        def close(self) -> None:
+            pass
+
+    stream = SyntheticStream("synthetic:logistic", 300, 0)
+    comparison = Comparison(stream, Auto(), {"half": Half()}, delay=Delay(rows=10))
+    deque(comparison.tables(), maxlen=0)
+    comparison.close()
+    assert comparison.rows == 300
+    assert [entrant.left for entrant in comparison.entrants] == [
+        "half is left out: it cannot learn from labels that come late"
+    ]

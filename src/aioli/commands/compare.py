@@ -13,7 +13,7 @@ from pathlib import Path
 from aioli.commands.comparison_display import ComparisonDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
 from aioli.commands.learner_spec import learner_for
-from aioli.commands.options import ComparisonOptions
+from aioli.commands.options import ComparisonOptions, check_answers
 from aioli.commands.output_paths import check_apart
 from aioli.commands.peers import LIBRARIES, peers_of
 from aioli.commands.summary import certificate_of, check_both_classes, check_rows, find_regret, write_report
@@ -49,7 +49,15 @@ def compare_stream(options: ComparisonOptions) -> None:
         if isinstance(stream, SyntheticStream):
             stream.learner = learner
         peers, missing = _invited(options.peers, stream.sparse)
-        comparison = Comparison(stream, learner, peers, options.report is not None, turn=lambda: display.show())
+        check_answers(stream, options.lateness)
+        comparison = Comparison(
+            stream,
+            learner,
+            peers,
+            options.report is not None,
+            turn=lambda: display.show(),
+            delay=options.lateness,
+        )
         display = ComparisonDisplay(comparison, None if options.as_json or sys.stdout.isatty() else sys.stdout)
         for sentence in missing.values():
             display.say(sentence)
@@ -73,6 +81,7 @@ def _play(comparison: Comparison, display: ComparisonDisplay) -> None:
 def _check(options: ComparisonOptions) -> None:
     if unknown := [name for name in options.peers if name not in LIBRARIES]:
         raise AioliError(f"there are no peers called {unknown[0]!r}; give some of {','.join(LIBRARIES)}")
+    _ = options.lateness  # refused before anything is played
     check_apart([options.source], [options.report, options.figure])
     for path in (options.report, options.figure):
         if path is not None:
@@ -110,6 +119,7 @@ def _write_results(options: ComparisonOptions, comparison: Comparison, missing: 
     figures = _figures(comparison)
     if options.as_json:
         head = {"source": options.source, "rows": comparison.rows, "base_rate": comparison.scores.base_rate}
+        head |= {} if comparison.delay is None else {"game": str(comparison.delay)}
         print(as_json({**head, "learners": figures, "left_out": left}))
     else:
         print("\n" + "\n".join(_lines(comparison, figures)))
@@ -151,6 +161,8 @@ def _lines(comparison: Comparison, figures: Mapping[str, Mapping[str, object]]) 
     yield from columns_of_text(HEADING, rows)
     yield ""
     yield f"{comparison.rows:,} rows; the base rate alone has a log loss of {comparison.scores.base_rate:.4f}"
+    if comparison.delay is not None:
+        yield f"{comparison.delay}: everybody predicted without them, the base rate too"
     yield f"time: of {comparison.name}'s, side by side, from row {UNTIMED + 1} on"
     yield from _doubts(comparison)
 

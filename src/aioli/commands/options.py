@@ -29,6 +29,8 @@ class Options:
         A learner's name, with parameters or without.
     rows, seed
         Of a synthetic stream.
+    delay, batch
+        How late the labels come: a number of rows, or a duration such as 7d; or the rows of a batch.
     report
         The page of plots to write.
     as_json
@@ -40,6 +42,8 @@ class Options:
     learner: str = "Auto"
     rows: int = 10_000
     seed: int = 0
+    delay: str | None = None
+    batch: int | None = None
     report: str | None = None
     as_json: bool = False
 
@@ -54,6 +58,22 @@ class Options:
         if self.source == STANDARD_INPUT:
             return self.name
         return (self.source.rpartition("/")[2] or self.source).removeprefix(SCHEME)
+
+    @property
+    def lateness(self) -> Delay | None:
+        """How late the labels come; None where they come in time."""
+        if self.batch is None and self.delay is None:
+            if self.reading.time is not None:
+                raise AioliError("--time needs --delay: how long after its row a label comes, such as --delay 7d")
+            return None
+        if self.batch is not None and self.delay is not None:
+            raise AioliError("--delay and --batch came together; give one of them")
+        delay = Delay(batch=self.batch) if self.delay is None else read_delay(self.delay)
+        if delay.seconds is not None and self.reading.time is None:
+            raise AioliError(f"--delay {self.delay} is a duration; say which column tells the time (--time COLUMN)")
+        if delay.seconds is None and self.reading.time is not None:
+            raise AioliError("--time needs a --delay that is a duration, such as 7d; a number is so many rows")
+        return delay
 
     def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
         """Open the stream at its beginning, or where the snapshot was taken; one without labels is refused."""
@@ -82,8 +102,6 @@ class RunOptions(Options):
         Files to write.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
-    delay, batch
-        How late the labels come: a number of rows, or a duration such as 7d; or the rows of a batch.
     """
 
     predictions: str | None = None
@@ -91,24 +109,6 @@ class RunOptions(Options):
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
-    delay: str | None = None
-    batch: int | None = None
-
-    @property
-    def lateness(self) -> Delay | None:
-        """How late the labels come; None where they come in time."""
-        if self.batch is None and self.delay is None:
-            if self.reading.time is not None:
-                raise AioliError("--time needs --delay: how long after its row a label comes, such as --delay 7d")
-            return None
-        if self.batch is not None and self.delay is not None:
-            raise AioliError("--delay and --batch came together; give one of them")
-        delay = Delay(batch=self.batch) if self.delay is None else read_delay(self.delay)
-        if delay.seconds is not None and self.reading.time is None:
-            raise AioliError(f"--delay {self.delay} is a duration; say which column tells the time (--time COLUMN)")
-        if delay.seconds is None and self.reading.time is not None:
-            raise AioliError("--time needs a --delay that is a duration, such as 7d; a number is so many rows")
-        return delay
 
     def fingerprint(self) -> dict[str, Plain]:
         """Return the options that must be equal for a checkpoint to be resumed."""

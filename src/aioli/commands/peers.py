@@ -5,6 +5,7 @@ text that somebody parses. A column that has not come yet has been 0 so far; to 
 """
 
 import importlib
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from itertools import repeat
@@ -70,6 +71,17 @@ class River:
             model.learn_one(row, bool(label), **stake)
             yield p
 
+    def predict(self, X: Features) -> Iterator[float]:
+        """See `LatePeer`."""
+        for row in rows_as_dicts(X):
+            yield self._model.predict_proba_one(row)[True]
+
+    def learn(self, X: Features, y: Vector, weights: Vector | None = None) -> None:
+        """See `LatePeer`."""
+        stakes: Iterator[dict[str, float]] = repeat({}) if weights is None else ({"w": w} for w in weights.tolist())
+        for row, label, stake in zip(rows_as_dicts(X), y.tolist(), stakes, strict=False):
+            self._model.learn_one(row, bool(label), **stake)
+
     def close(self) -> None:
         """Do nothing: it holds nothing."""
 
@@ -101,6 +113,15 @@ class VowpalWabbit:
             model.finish_example(example)
             yield p
 
+    def predict(self, X: Features) -> Iterator[float]:
+        """See `LatePeer`."""
+        for row in rows_as_dicts(X):
+            yield self.workspace.predict(example_text(row, 1.0).lstrip("1 "))  # without a label
+
+    def learn(self, X: Features, y: Vector, weights: Vector | None = None) -> None:
+        """See `LatePeer`."""
+        deque(self.announce(X, y, weights), maxlen=0)
+
     def close(self) -> None:
         """Free its memory and its log."""
         if not self.workspace.finished:
@@ -121,9 +142,7 @@ class ScikitLearn:
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
-        self._widen(X.shape[1])
-        if not isinstance(X, np.ndarray):  # it takes no larger numbers of columns than these
-            X = sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+        X = self._widened(X)
         with unchecked():
             for t in range(len(y)):
                 row = self._scaler.partial_fit(X[t : t + 1]).transform(X[t : t + 1])
@@ -133,19 +152,46 @@ class ScikitLearn:
                 self._started = True
                 yield p
 
+    def predict(self, X: Features) -> Iterator[float]:
+        """See `LatePeer`. The scaler, which takes no label, learns the rows as they come."""
+        X = self._widened(X)
+        with unchecked():
+            for t in range(X.shape[0]):
+                row = self._scaler.partial_fit(X[t : t + 1]).transform(X[t : t + 1])
+                yield float(self._model.predict_proba(row)[0, 1]) if self._started else 0.5
+
+    def learn(self, X: Features, y: Vector, weights: Vector | None = None) -> None:
+        """See `LatePeer`."""
+        X = self._widened(X)
+        with unchecked():
+            for t in range(len(y)):
+                row, stake = self._scaler.transform(X[t : t + 1]), None if weights is None else weights[t : t + 1]
+                self._model.partial_fit(row, y[t : t + 1], classes=CLASSES, sample_weight=stake)
+                self._started = True
+
     def close(self) -> None:
         """Do nothing: it holds nothing."""
 
+    def _widened(self, X: Features) -> Features:
+        """Return the rows as it takes them, once it is as wide as they are."""
+        self._widen(X.shape[1])
+        if isinstance(X, np.ndarray):
+            return X
+        # it takes no larger numbers of columns than these
+        return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+
     def _widen(self, width: int) -> None:
-        more = width - self._model.coef_.shape[1] if self._started else 0
+        more = width - self._scaler.n_features_in_ if hasattr(self._scaler, "n_features_in_") else 0
         if more <= 0:
             return
         for name in ("mean_", "var_", "max_abs_"):
             if hasattr(self._scaler, name):
                 setattr(self._scaler, name, np.append(getattr(self._scaler, name), np.zeros(more)))
         self._scaler.scale_ = np.append(self._scaler.scale_, np.ones(more))
-        self._model.coef_ = np.hstack([self._model.coef_, np.zeros((1, more))])
-        self._scaler.n_features_in_ = self._model.n_features_in_ = width
+        self._scaler.n_features_in_ = width
+        if self._started:
+            self._model.coef_ = np.hstack([self._model.coef_, np.zeros((1, more))])
+            self._model.n_features_in_ = width
 
 
 def rows_as_dicts(X: Features) -> Iterator[dict[int, float]]:

@@ -4,19 +4,22 @@ import math
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from aioli.evaluate.delayed import Delay, DelayedPlayer, LatePlayer
 from aioli.evaluate.loop import Announced, PromptPlayer, part_of_batch
 from aioli.evaluate.run import Run
 from aioli.evaluate.sums import Scores
+from aioli.evaluate.waiting_rows import Block
+from aioli.learners.announcements import Announcements
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.table import Features
 from aioli.streams.protocol import Batch, Stream
 
-__all__ = ["UNTIMED", "Clock", "Comparison", "Entrant", "Peer"]
+__all__ = ["UNTIMED", "Clock", "Comparison", "Entrant", "LatePeer", "Peer"]
 
 PART = 1024  # rows that one learner plays before it is another's turn
 UNTIMED = 64  # rows in which code is loaded and tables are first filled
@@ -30,6 +33,35 @@ class Peer(Protocol):
 
     def close(self) -> None:
         """Free the memory and files that the library holds."""
+
+
+@runtime_checkable
+class LatePeer(Peer, Protocol):
+    """A learner of another library that can learn a row after it has predicted others."""
+
+    def predict(self, X: Features) -> Iterator[float]:
+        """Yield each row's probability of label 1; no label is known yet."""
+
+    def learn(self, X: Features, y: Vector, weights: Vector | None = None) -> None:
+        """Learn from the rows, in their order."""
+
+
+class DelayedPeer(LatePlayer):
+    """Plays a peer whose labels come late."""
+
+    def __init__(self, peer: LatePeer, delay: Delay) -> None:
+        super().__init__(delay)
+        self._peer = peer
+
+    @property
+    def _width(self) -> int | None:
+        return None  # rows are as wide as the widest so far
+
+    def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
+        return None, np.array(list(self._peer.predict(X)), dtype=np.float64)
+
+    def _learn(self, block: Block) -> None:
+        self._peer.learn(block.X, block.y, block.weights)
 
 
 @dataclass
@@ -60,24 +92,38 @@ class Entrant:
     scores: Scores = field(default_factory=Scores)
     clock: Clock = field(default_factory=Clock)
     left: str | None = None
+    late: DelayedPeer | None = None
 
     def play(self, batch: Batch, first: int) -> None:
         """Play a batch that begins with row `first`; a peer that raises, or predicts no probability, is left out."""
         assert batch.y is not None
+        y = batch.y
+        self._count(lambda: Announced(self._said(batch.X, y, batch.weights), y), first)
+
+    def _said(self, X: Features, y: Vector, weights: Vector | None) -> Vector:
+        return np.array(list(self.peer.announce(X, y, weights)), dtype=np.float64)
+
+    def play_late(self, hear: Callable[[DelayedPeer], Announced], first: int) -> None:
+        """Play rows whose labels come late, after the `first` labels."""
+        late = self.late
+        if late is not None:
+            self._count(lambda: hear(late), first)
+
+    def _count(self, play: Callable[[], Announced], first: int) -> None:
         begun = time.perf_counter()
         try:
-            p = np.array(list(self.peer.announce(batch.X, batch.y, batch.weights)), dtype=np.float64)
+            p, y, _ = play()
         except Exception as error:  # of whatever kind: a library of others must not end the run
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             self.left = f"{self.name} is left out from row {first + 1:,} on: {reason}"
             return
-        self.clock.add(begun, first, len(batch.y))
+        self.clock.add(begun, first, len(y))
         wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
         if wrong.size:
             row, said = first + int(wrong[0]) + 1, p[wrong[0]]
             self.left = f"{self.name} is left out from row {row:,} on: it said {said:g}, which is no probability"
             return
-        self.scores.count(p, batch.y)
+        self.scores.count(p, y)
 
 
 class SideBySide(PromptPlayer):
@@ -109,6 +155,43 @@ class SideBySide(PromptPlayer):
         return rows, announced
 
 
+class SideBySideLate(DelayedPlayer):
+    """The same where labels come late: everybody predicts when a row comes, and learns when its label does."""
+
+    def __init__(self, learner: Learner, delay: Delay, entrants: list[Entrant], turn: Callable[[], None]) -> None:
+        super().__init__(learner, delay)
+        self.entrants = entrants
+        self.clock = Clock()
+        self._turn = turn
+        for entrant in entrants:
+            if isinstance(entrant.peer, LatePeer):
+                entrant.late = DelayedPeer(entrant.peer, delay)
+            else:
+                entrant.left = f"{entrant.name} is left out: it cannot learn from labels that come late"
+
+    def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
+        """See `Player`. The schedule is everybody's, so that all take the same rows and labels."""
+        first, begun = self.waiting.heard, time.perf_counter()
+        rows, announced = super().play(batch, room)
+        self.clock.add(begun, first, len(announced.y))
+        self._others(lambda peer: peer.play(batch, room)[1], first)
+        return rows, announced
+
+    def play_rest(self, rows: int) -> Announced:
+        """See `Player`."""
+        first, begun = self.waiting.heard, time.perf_counter()
+        announced = super().play_rest(rows)
+        self.clock.add(begun, first, len(announced.y))
+        self._others(lambda peer: peer.play_rest(rows), first)
+        return announced
+
+    def _others(self, hear: Callable[[DelayedPeer], Announced], first: int) -> None:
+        for entrant in self.entrants:
+            if entrant.left is None:
+                self._turn()
+                entrant.play_late(hear, first)
+
+
 class Comparison(Run):
     """Plays a stream with a learner and, part by part on the same rows, with its peers. Memory: that of the learners.
 
@@ -130,10 +213,15 @@ class Comparison(Run):
         peers: Mapping[str, Peer],
         with_extremes: bool = False,
         turn: Callable[[], None] = lambda: None,
+        delay: Delay | None = None,
     ) -> None:
         self.name = type(learner).__name__
         self.entrants = [Entrant(name, peer) for name, peer in peers.items()]
-        together = SideBySide(learner, self.entrants, turn)
+        together = (
+            SideBySide(learner, self.entrants, turn)
+            if delay is None
+            else SideBySideLate(learner, delay, self.entrants, turn)
+        )
         self.clock = together.clock
         super().__init__(
             stream,
@@ -143,6 +231,7 @@ class Comparison(Run):
             longest=PART,
             peers=self._losses,
             threads=False,
+            delay=delay,
         )
 
     @property

@@ -1,6 +1,7 @@
 """A player whose labels come late: rows are announced when they come, and learned when their labels do."""
 
 import re
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,10 +10,13 @@ from aioli.errors import ParameterRefused, RowRefused
 from aioli.evaluate.loop import NOTHING, Announced, learn_batch, part_of_batch
 from aioli.evaluate.score_functions import SMOOTHING
 from aioli.evaluate.waiting_rows import Block, WaitingRows
+from aioli.learners.announcements import Announcements
 from aioli.learners.protocol import Learner, learns_late
+from aioli.numerics.compiling import Vector
+from aioli.streams.files.table import Features
 from aioli.streams.protocol import Batch
 
-__all__ = ["Delay", "DelayedPlayer", "read_delay"]
+__all__ = ["Delay", "DelayedPlayer", "LatePlayer", "read_delay"]
 
 UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
 
@@ -73,18 +77,29 @@ def read_delay(text: str) -> Delay:
     return Delay(seconds=float(found[1]) * UNITS[found[2]]) if found[2] else Delay(rows=int(found[1]))
 
 
-class DelayedPlayer:
-    """Plays one learner whose labels come late. Memory: the rows that wait, and what was announced for them.
+class LatePlayer(ABC):
+    """Plays rows whose labels come late. Memory: the rows that wait, and what was announced for them.
 
-    A learner of late labels learns from what it announced when the row came; another learns as if it said it now.
     Rows between which no label comes are announced together, and labels between which no row comes are learned
-    together: the same game at more speed.
+    together: the same game at more speed. A subclass says how rows are announced and learned.
     """
 
-    def __init__(self, learner: Learner, delay: Delay) -> None:
-        self.learner = learner
+    def __init__(self, delay: Delay) -> None:
         self.delay = delay
         self.waiting = WaitingRows()
+
+    @abstractmethod
+    def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
+        """Return what was announced, if the learner learns late, and the probabilities."""
+
+    @abstractmethod
+    def _learn(self, block: Block) -> None:
+        """Learn from the labels of rows that were announced earlier."""
+
+    @property
+    @abstractmethod
+    def _width(self) -> int | None:
+        """How many columns a row must have now; None for as many as it has."""
 
     def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
         """See `Player`. A row that is refused is refused when it is the first of what is played."""
@@ -159,13 +174,8 @@ class DelayedPlayer:
 
     def _keep(self, rows: Batch) -> None:
         assert rows.y is not None
-        count, learner, waiting = len(rows.y), self.learner, self.waiting
-        if not learns_late(learner):
-            tickets, p = None, learner.predict_many(rows.X)
-        else:
-            one = count == 1 and isinstance(rows.X, np.ndarray)
-            tickets = learner.announce(rows.X[0]).row if one else learner.announce_many(rows.X)
-            p = tickets.probabilities
+        count, waiting = len(rows.y), self.waiting
+        tickets, p = self._announce_rows(rows.X)
         base = np.full(count, (waiting.ones + SMOOTHING) / (waiting.heard + 2.0 * SMOOTHING))
         due = np.zeros(count)
         if self.delay.seconds is not None and rows.times is not None:
@@ -181,10 +191,33 @@ class DelayedPlayer:
         """Learn the labels of the oldest `rows` rows that wait; return what was announced for them."""
         if not rows:
             return NOTHING
-        block = self.waiting.first(rows, self.learner.n_features_)
+        block = self.waiting.first(rows, self._width)
         self._learn(block)
         self.waiting.drop(block)
         return Announced(block.p, block.y, block.base)
+
+
+class DelayedPlayer(LatePlayer):
+    """Plays one learner whose labels come late.
+
+    A learner of late labels learns from what it announced when the row came; another learns as if it said it now.
+    """
+
+    def __init__(self, learner: Learner, delay: Delay) -> None:
+        super().__init__(delay)
+        self.learner = learner
+
+    @property
+    def _width(self) -> int | None:
+        return self.learner.n_features_
+
+    def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
+        learner = self.learner
+        if not learns_late(learner):
+            return None, learner.predict_many(X)
+        one = isinstance(X, np.ndarray) and len(X) == 1
+        tickets = learner.announce(X[0]).row if one else learner.announce_many(X)
+        return tickets, tickets.probabilities
 
     def _learn(self, block: Block) -> None:
         learner, one = self.learner, len(block.y) == 1
