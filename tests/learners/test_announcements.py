@@ -32,9 +32,9 @@ def test_labels_in_any_order_are_settled_once() -> None:
         had = np.concatenate([had, now])
         for number in rng.choice(had, min(5, len(had))):
             with pytest.raises(AnnouncementRefused, match=f"announcement {number} has had its label"):
-                ledger.check_one(Announcement(ledger.learner, int(number), 0, 0.0))
+                ledger.check(Announcement(ledger.learner, int(number), 0, 0.0).row, 1)
         for number in waiting[:5]:
-            ledger.check_one(Announcement(ledger.learner, int(number), 0, 0.0))
+            ledger.check(Announcement(ledger.learner, int(number), 0, 0.0).row, 1)
 
 
 def test_millions_of_announcements_take_bounded_memory_where_labels_come() -> None:
@@ -48,7 +48,7 @@ def test_millions_of_announcements_take_bounded_memory_where_labels_come() -> No
     assert ledger.issued == 3_001_000
     assert len(to_bytes(ledger.snapshot())) < 4 * TRIM
     with pytest.raises(AnnouncementRefused, match="announcement 0 has had its label"):
-        ledger.check_one(Announcement(ledger.learner, 0, 0, 0.0))
+        ledger.check(Announcement(ledger.learner, 0, 0, 0.0).row, 1)
 
 
 def test_one_label_that_never_comes_costs_a_bit_for_each_announcement_since() -> None:
