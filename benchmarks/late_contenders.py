@@ -76,7 +76,7 @@ class Tickets:
 def best_expert(contender: Tickets, y: Vector) -> tuple[Vector, str]:
     """Return what the best of the experts that announced every row said, and its name; by log loss, in hindsight."""
     names = list(contender.learner.weights_) if isinstance(contender.learner, Auto) else []
-    whole: list[bool] = np.isfinite(contender.experts).all(axis=0).tolist()
+    whole = [bool(np.isfinite(said).all()) for said in contender.experts.T]
     said = {
         name: sigmoid_many(p.copy())
         for name, p, stayed in zip(names, contender.experts.T, whole, strict=True)
