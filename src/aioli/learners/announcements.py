@@ -274,6 +274,8 @@ class Ledger:
         settled = numbers[self._is_settled(numbers)]
         if settled.size:
             raise AnnouncementRefused(f"announcement {settled[0]} has had its label already (nothing was learned)")
+        if (np.diff(numbers) > 0).all():  # as they were made: no look for twins
+            return
         distinct, counts = np.unique(numbers, return_counts=True)
         if distinct.size < numbers.size:
             twice = distinct[np.argmax(counts)]
