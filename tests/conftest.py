@@ -1,5 +1,7 @@
 """Settings for every test: Hypothesis tries the same examples everywhere, and no example is timed."""
 
+import signal
+
 import numpy as np
 import pytest
 from hypothesis import settings
@@ -9,6 +11,9 @@ __all__ = ["pytest_make_collect_report", "pytest_runtest_makereport", "pytest_te
 
 settings.register_profile("aioli", derandomize=True, deadline=None, max_examples=40, database=None)
 settings.load_profile("aioli")
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture
