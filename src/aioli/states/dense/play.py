@@ -15,6 +15,7 @@ __all__ = ["logits_of_rows", "play"]
 
 BLOCK = 128  # rows that share one product with P: enough to reach the speed of a matrix product
 BLOCK_WIDTH = 256  # columns from which blocks beat the fused loop
+LARGE_PRODUCT = 4096  # numbers of X from which BLAS would share a product out among threads that may be busy
 
 
 def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) -> None:
@@ -38,7 +39,7 @@ def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) ->
 
 def logits_of_rows(state: State, X: Matrix) -> Vector:
     r"""Return the log-odds of each row, as if next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$. O(d²) each."""
-    with one_blas_thread() if state.width >= BLOCK_WIDTH else nullcontext():
+    with one_blas_thread() if X.size >= LARGE_PRODUCT else nullcontext():
         K = X @ state.P
         v = np.sum(K * (K if state.factored else X), axis=1)
         m = X @ state.w
