@@ -16,6 +16,8 @@ _HOMES = {
     "AIOLI": "aioli.learners.aioli",
     "AWV": "aioli.learners.baselines.awv",
     "Algorithm2": "aioli.learners.baselines.algorithm2",
+    "Announcement": "aioli.learners.announcements",
+    "Announcements": "aioli.learners.announcements",
     "Auto": "aioli.learners.auto.auto",
     "Certificate": "aioli.states.certificate",
     "EKF": "aioli.learners.baselines.ekf",
@@ -41,6 +43,8 @@ __all__ = [
     "ONS",
     "SMP",
     "Algorithm2",
+    "Announcement",
+    "Announcements",
     "Auto",
     "Certificate",
     "Foster",
@@ -54,6 +58,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from aioli.learners.aioli import AIOLI
+    from aioli.learners.announcements import Announcement, Announcements
     from aioli.learners.auto.auto import Auto
     from aioli.learners.baselines.algorithm2 import Algorithm2
     from aioli.learners.baselines.awv import AWV

@@ -42,7 +42,8 @@ Table: TypeAlias = Any  # rows, as a matrix or a sparse one
 Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: contracts ask before they call
 
 # What is exported and learns; `Certificate` is a number.
-LEARNERS = sorted(name for name in aioli.__all__ if name != "Certificate")
+NO_LEARNERS = {"Announcement", "Announcements", "Certificate"}
+LEARNERS = sorted(set(aioli.__all__) - NO_LEARNERS)
 
 LOOPS = 1e-10  # a single row and many are played by loops that are compiled apart, and round apart
 
