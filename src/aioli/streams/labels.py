@@ -27,7 +27,7 @@ class Labels:
 
     Examples
     --------
-    >>> from aioli.streams.files.table import Numbered
+    >>> from aioli.streams.files.where import Numbered
     >>> labels = Labels()
     >>> labels.encode(["ham", "spam", "ham"], Numbered("mails.csv", "line", range(2, 5)))
     array([0., 1., 0.])
