@@ -184,6 +184,7 @@ def abilities(folder: Path) -> Table:
     notes = [
         "the last row as each gave it, the label last; types were not told, a reader finds them out",
         "aioli puts the mean of a column so far in place of what is missing, and adds a column that says so",
+        "the last line is not measured: it is what the functions of each take as arguments",
     ]
     return Table(f"What comes after {LATE:,} rows of whole numbers", ("what", *READERS), lines, notes)
 
