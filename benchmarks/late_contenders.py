@@ -17,7 +17,7 @@ from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.base import ColumnLearner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
-from aioli.states.mixture.late import MEMORY
+from aioli.states.mixture.late_loops import MEMORY
 from benchmarks.late_labels import Contender, Delay, Stream
 from benchmarks.scores import log_loss
 from benchmarks.tuned import standardised

@@ -19,7 +19,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.mixture.late import MEMORY
+from aioli.states.mixture.late_loops import MEMORY
 from aioli.states.sparse.loops import WideTally, length_of_entries
 from aioli.states.sparse.state import WideState
 from aioli.states.sparse.views import VIEWS

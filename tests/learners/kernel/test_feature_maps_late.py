@@ -11,7 +11,8 @@ from aioli.errors import CapabilityMissing
 from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture
 from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.states.mixture.late import MEMORY, LateMixture
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import MEMORY
 from aioli.states.mixture.mixture import Mixture
 
 MAKERS = [lambda: Nystrom(points=16), lambda: RandomFeatures(features=16)]

@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.states.mixture import late as late_module
-from aioli.states.mixture.late import HEDGE, MEMORY, PROMPT, SHARES, WHOLE, LateMixture
+from aioli.states.mixture import late_loops
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import HEDGE, MEMORY, PROMPT, SHARES, WHOLE
 from aioli.states.mixture.mixture import Mixture
 
 Numbers = NDArray[np.int64]
 
-GAP, RATE, EVIDENCE, LONGEST = late_module.GAP, late_module.RATE, late_module.EVIDENCE, late_module.LONGEST
+GAP, RATE, EVIDENCE, LONGEST = late_loops.GAP, late_loops.RATE, late_loops.EVIDENCE, late_loops.LONGEST
 
 
 def losses(z: Vector, y: Vector) -> Vector:
@@ -187,7 +188,7 @@ def test_labels_in_runs_take_the_prior_share_of_what_is_trained_in_time() -> Non
     runs = np.repeat((np.arange(100) % 2).astype(float), rng.integers(5, 20, size=100))
     layer = evidence_for_runs(runs)
     assert layer.numbers[EVIDENCE] > 100.0
-    prior = layer.numbers[late_module.PRIOR : SHARES]
+    prior = layer.numbers[late_loops.PRIOR : SHARES]
     assert_allclose(prior.sum(), 1.0)
     odds = prior[PROMPT] / (1.0 - prior[PROMPT])
     assert_allclose(odds, 9.0 / (1.0 + layer.numbers[LONGEST]), rtol=1e-9)
@@ -198,7 +199,7 @@ def test_shuffled_labels_take_nothing() -> None:
         y = (np.random.default_rng(seed).random(1000) < 0.3).astype(float)
         layer = evidence_for_runs(y)
         assert layer.numbers[EVIDENCE] < 5.0
-        assert_allclose(layer.numbers[late_module.PRIOR : SHARES], late_module.MEMBER_PRIOR, rtol=1e-12)
+        assert_allclose(layer.numbers[late_loops.PRIOR : SHARES], late_loops.MEMBER_PRIOR, rtol=1e-12)
     ones = np.ones(500)  # one label alone is a base rate, not a run
     assert evidence_for_runs(ones).numbers[EVIDENCE] < 5.0
 

@@ -21,7 +21,8 @@ from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.state import State
-from aioli.states.mixture.late import MEMORY, PROMPT, WHOLE, LateMixture
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
 from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
 from aioli.states.mixture.single_row import (

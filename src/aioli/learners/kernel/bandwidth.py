@@ -30,7 +30,8 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.mixture.late import MEMORY, PROMPT, WHOLE, LateMixture
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
 from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows
 
 __all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]

@@ -36,46 +36,31 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.logistic import sigmoid
-from aioli.outcomes.two_classes import HEAVY
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.states.mixture.mixture import (
-    BOLD,
-    CERTAIN,
-    DEVIANT,
-    LAST_LABEL,
-    LEAST,
-    MEAN_LABEL,
-    RETURN_START,
-    RUN,
-    TIME,
-    UPPER_RETURN,
-    Mixture,
-    announce_faded,
-    combine_rows,
-    unpack_compiled,
+from aioli.states.mixture.late_loops import (
+    AWAKE,
+    COUNTS,
+    EXPERTS,
+    FROM,
+    GAP,
+    HEDGE,
+    MEMBER_PRIOR,
+    MEMORY,
+    NOBODY,
+    NUMBERS,
+    ONES,
+    PRIOR,
+    RATE,
+    RUNS,
+    SHARES,
+    ZEROS,
+    announce_rows_late,
+    answer_rows_late,
 )
+from aioli.states.mixture.mixture import Mixture
 
-__all__ = ["AWAKE", "MEMORY", "PROMPT", "WHOLE", "LateMixture", "answer_rows_late"]
-
-MEMBERS = 4
-EXPERTS, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
-MEMBER_PRIOR = (0.05, 0.02, 0.03, 0.90)  # where order says nothing, what is trained in time is best
-MEMORY = MEMBERS + 3  # numbers of an announcement's memory behind the experts' log-odds: the members', then these
-WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
-
-HEDGE = 3
-RATE, GAP, WORST = range(HEDGE)
-PRIOR, SHARES = 2 * HEDGE, 2 * HEDGE + MEMBERS  # of the members, behind the two levels' hedges
-COUNTS = 2 * HEDGE + 2 * MEMBERS
-ONES, ZEROS, FROM, EVIDENCE, BELIEVED, LONGEST, AWAKE = range(COUNTS, COUNTS + 7)
-RUNS = COUNTS + 7  # four counts of (last label, label)
-NUMBERS = RUNS + 4
-NOBODY = -1.0  # the last label, before there is one
-
-FIRST_RATE = 4.0  # over the longest delay: the rate at which the experts' shares begin to be learned from late labels
-SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
+__all__ = ["LateMixture"]
 
 
 class LateMixture:
@@ -179,199 +164,3 @@ class LateMixture:
         if (experts < 0.0).any() or not made.numbers[RATE] > 0.0 or not made.numbers[HEDGE + RATE] > 0.0:
             raise SnapshotRefused("in a LateMixture, a share is negative or a rate is not above 0")
         return made
-
-
-@compiled("f8(f8[::1],f8[::1])")
-def mixed_odds(shares: Vector, z: Vector) -> float:
-    r"""Return the log-odds of $\sum_i w_i\sigma(z_i)$. O(K)."""
-    p, q = 0.0, 0.0
-    for i in range(z.size):
-        p += shares[i] * sigmoid(z[i])
-        q += shares[i] * sigmoid(-z[i])
-    return math.log(max(p, LEAST) / max(q, LEAST))
-
-
-@compiled("void(f8[::1],f8[::1],f8,f8,f8,f8[::1])")
-def describe_late(prior: Vector, z: Vector, mixed: float, last: float, mean: float, f: Vector) -> None:
-    """Write the stacker's features, as the mixture's stackers have them, with the labels known then. O(K)."""
-    K = z.size
-    f[0] = 1.0
-    f[1] = min(max(mixed, -BOLD), BOLD)
-    for i in range(K):
-        f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
-    f[K + 2] = math.tanh(0.5 * mixed)
-    f[K + 3] = last
-    f[K + 4] = mean
-
-
-@compiled("f8(f8[:,::1],f8[::1],f8)", reassociate=True)
-def stacked_late(stacker: Matrix, f: Vector, mixed: float) -> float:
-    r"""Return the stacker's log-odds, $z_\mathrm{mix} + u^\top f$. O(K)."""
-    total = mixed
-    for i in range(f.size):
-        total += stacker[0, i] * f[i]
-    return min(max(total, -CERTAIN), CERTAIN)
-
-
-@compiled("f8(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])")
-def announce_late(
-    mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, z: Vector, kept: Vector, f: Vector
-) -> float:
-    """Return the log-odds of the whole for a row, and write its announcement's memory; the buffer is scratch. O(K)."""
-    K = z.size
-    parts = unpack_compiled(mixture_buffer, K)
-    last, mean = parts[9][LAST_LABEL], parts[9][MEAN_LABEL]
-    said = kept[K:]
-    mixed = mixed_odds(experts[1], z)
-    describe_late(experts[0], z, mixed, last, mean, f)
-    kept[:K] = z
-    said[EXPERTS] = mixed
-    said[STACKED] = stacked_late(stacker, f, mixed)
-    said[BASE_RATE] = math.log(numbers[ONES] / numbers[ZEROS])
-    said[PROMPT] = announce_faded(parts, z, RUN ** numbers[LONGEST])
-    said[WHOLE] = mixed_odds(numbers[SHARES:COUNTS], said[:MEMBERS])
-    said[LAST], said[MEAN] = last, mean
-    whole: float = said[WHOLE] if numbers[AWAKE] > 0.0 else said[PROMPT]
-    return whole
-
-
-@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])")
-def announce_rows_late(
-    mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, Z: Matrix, kept: Matrix, out: Vector
-) -> None:
-    """Announce rows, each as if it came next; the buffer is scratch, nothing else is touched. O(K) a row."""
-    f = np.empty(Z.shape[1] + 5)
-    for t in range(len(Z)):
-        out[t] = announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,f8,f8,f8)")
-def hedge(
-    rates: Vector,
-    prior: Vector,
-    shares: Vector,
-    said: Vector,
-    announced: float,
-    y: float,
-    weight: float,
-    share: float,
-    slowest: float,
-) -> None:
-    """Move the shares by what was announced, and lower the rate where the gap has grown. O(K)."""
-    power = rates[RATE] * weight
-    total = 0.0
-    for i in range(said.size):
-        shares[i] *= sigmoid(said[i] if y > 0.5 else -said[i]) ** power
-        total += shares[i]
-    if total > 0.0:
-        lost = -weight * math.log(max(sigmoid(announced if y > 0.5 else -announced), LEAST))
-        rates[GAP] += lost + math.log(total) / rates[RATE]
-    else:  # every one was certain, and wrong: begin again
-        shares[:] = prior
-        total = 1.0
-    for i in range(said.size):
-        shares[i] = (1.0 - share) * (shares[i] / total) + share * prior[i]
-    if rates[GAP] > rates[WORST]:
-        rates[WORST] = rates[GAP]
-        slow_down(rates, prior, shares, min(1.0, max(1.0 / rates[WORST], slowest)))
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],f8)")
-def slow_down(rates: Vector, prior: Vector, shares: Vector, rate: float) -> None:
-    r"""Lower η to `rate`, where it is above: $w_i \leftarrow \pi_i (w_i/\pi_i)^{\eta'/\eta}$, normalised. O(K)."""
-    if not rate < rates[RATE]:
-        return
-    power = rate / rates[RATE]
-    total = 0.0
-    for i in range(shares.size):
-        shares[i] = prior[i] * (shares[i] / prior[i]) ** power if prior[i] > 0.0 else 0.0
-        total += shares[i]
-    for i in range(shares.size):
-        shares[i] /= total
-    rates[RATE] = rate
-
-
-@compiled("void(f8[:,::1],f8[::1],f8,f8,f8)", reassociate=True)
-def correct_late(stacker: Matrix, f: Vector, mixed: float, y: float, stake: float) -> None:
-    """Take one step of online Bayes from where the stacker stands now, for features announced earlier. O(K²)."""
-    u, Q = stacker[0], stacker[1:]
-    z = stacked_late(stacker, f, mixed)
-    p, q = sigmoid(z), sigmoid(-z)
-    k = np.zeros(f.size)
-    v = 0.0
-    for i in range(f.size):
-        for j in range(f.size):
-            k[i] += Q[i, j] * f[j]
-        v += f[i] * k[i]
-    h = stake * p * q
-    D = 1.0 + 0.5 * h * max(v, 0.0)
-    alpha, root_gamma = 0.5 * stake * (y - p) / D, math.sqrt(0.5 * h / D)
-    for i in range(f.size):
-        u[i] += alpha * k[i]
-        k[i] *= root_gamma
-    for i in range(f.size):
-        for j in range(f.size):
-            Q[i, j] -= k[i] * k[j]
-
-
-@compiled("void(f8[::1],f8)")
-def count_label(numbers: Vector, y: float) -> None:
-    """Count a label, and take the prompt whole's prior share away as evidence for runs grows. O(1)."""
-    label = 1 if y > 0.5 else 0
-    if numbers[FROM] >= 0.0:
-        first = RUNS + 2 * int(numbers[FROM])
-        numbers[EVIDENCE] += math.log(numbers[first + label] / (numbers[first] + numbers[first + 1]))
-        numbers[EVIDENCE] -= math.log(numbers[ONES if label else ZEROS] / (numbers[ONES] + numbers[ZEROS]))
-        numbers[first + label] += 1.0
-    numbers[FROM] = label
-    numbers[ONES if label else ZEROS] += 1.0
-    believed = min(max(numbers[EVIDENCE] - SURE, 0.0), math.log(1.0 + numbers[LONGEST]))
-    if believed > numbers[BELIEVED]:
-        for first in (PRIOR, SHARES):
-            numbers[first + PROMPT] *= math.exp(numbers[BELIEVED] - believed)
-            total = 0.0
-            for i in range(first, first + MEMBERS):
-                total += numbers[i]
-            for i in range(first, first + MEMBERS):
-                numbers[i] /= total
-        numbers[BELIEVED] = believed
-
-
-@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],f8[::1])")
-def answer_rows_late(
-    mixture_buffer: Vector,
-    numbers: Vector,
-    experts: Matrix,
-    stacker: Matrix,
-    Z: Matrix,
-    y: Vector,
-    weights: Vector,
-    kept: Matrix,
-    late: Vector,
-) -> None:
-    """Learn the labels of rows in order. O(K²) a row.
-
-    `kept[t]` is the memory of the row's announcement; where it is NaN, the row is announced now, and what was announced
-    is left there: the log-odds of the whole behind those of the members.
-    """
-    K = Z.shape[1]
-    f, prompt = np.empty(K + 5), np.empty(1)
-    for t in range(len(Z)):
-        said = kept[t, K:]
-        if math.isnan(said[WHOLE]):
-            announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
-        time = unpack_compiled(mixture_buffer, K)[9][TIME]
-        combine_rows(mixture_buffer, Z[t : t + 1], y[t : t + 1], weights[t : t + 1], prompt)
-        if late[t] > 0.0:
-            numbers[AWAKE] = 1.0
-            numbers[LONGEST] = max(numbers[LONGEST], late[t])
-        slowest = 1.0 / (1.0 + numbers[LONGEST])
-        slow_down(numbers[:HEDGE], experts[0], experts[1], min(1.0, FIRST_RATE * slowest))
-        describe_late(experts[0], kept[t, :K], said[EXPERTS], said[LAST], said[MEAN], f)
-        correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) / (1.0 + late[t]))
-        rate, share = min(weights[t], 1.0), 1.0 / (time + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
-        hedge(numbers[:HEDGE], experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
-        members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
-        upper = numbers[HEDGE : 2 * HEDGE]
-        hedge(upper, members, shares, said[:MEMBERS], said[WHOLE], y[t], rate, UPPER_RETURN * share, slowest)
-        count_label(numbers, y[t])

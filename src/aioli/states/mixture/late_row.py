@@ -9,7 +9,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.states.mixture.late import AWAKE, MEMORY, PROMPT, WHOLE, announce_late, answer_rows_late
+from aioli.states.mixture.late_loops import AWAKE, MEMORY, PROMPT, WHOLE, announce_late, answer_rows_late
 from aioli.states.mixture.single_row import (
     DONE,
     LATE,

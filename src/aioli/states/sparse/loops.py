@@ -18,7 +18,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.states.mixture.late import AWAKE, PROMPT, WHOLE, announce_late, answer_rows_late
+from aioli.states.mixture.late_loops import AWAKE, PROMPT, WHOLE, announce_late, answer_rows_late
 from aioli.states.mixture.mixture import announce, answer, unpack_compiled
 from aioli.states.sparse.diagonal import SLOTS, learn_row, measure_row
 from aioli.states.sparse.naive_bayes import count_words, naive_bayes

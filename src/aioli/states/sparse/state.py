@@ -9,7 +9,8 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.mixture.late import MEMORY, LateMixture
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import MEMORY
 from aioli.states.mixture.mixture import Mixture
 from aioli.states.sparse.diagonal import FORGETTING, RIDGE, TOTALS, fresh_totals
 from aioli.states.sparse.loops import (
