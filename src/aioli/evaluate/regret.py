@@ -9,6 +9,7 @@ from aioli.evaluate.hindsight import best_in_ball
 from aioli.evaluate.history import Point
 from aioli.learners.aioli import AIOLI
 from aioli.learners.auto.auto import Auto
+from aioli.learners.batch.online_to_batch import OnlineToBatch
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.views import Views
@@ -26,6 +27,8 @@ def with_regret(history: list[Point], again: Iterable[Batch], learner: Learner, 
     `again` are the batches of the stream from its beginning. Without a certificate, or beyond what is affordable,
     there is none.
     """
+    if isinstance(learner, OnlineToBatch):  # what it announces, and certifies, is its learner's
+        learner = learner.learner_
     if not isinstance(learner, (AIOLI, Auto)) or not history or history[-1].rows * width > AFFORDABLE:
         return history
     expert = learner.certifying_expert if isinstance(learner, Auto) else None
