@@ -27,6 +27,7 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
 __all__ = ["AIOLI"]
 
+IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
 FARTHEST = 1e100  # log-odds beyond which a late label is refused, as `streams.rows` does
 ROUNDS = RULES + Tally.ROUNDS  # of a state's buffer: where the rows learned from are counted
 
@@ -154,11 +155,24 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
         where it was announced.
         """
+        if logit is None and announced is None:
+            if weight == 1.0 and type(x) is ndarray:
+                try:
+                    p = play_one(self._buffer, x, LABELS[y], IN_TIME)
+                    if p >= 0.0:
+                        return p
+                except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
+                    pass
+            return self._learn_one(x, y, weight, None, None)
+        return self._learn_late(x, y, weight, logit, announced)
+
+    def _learn_late(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
+        """Learn from a label that came late, on the short way where the row is one that the compiled loop takes."""
         late = logit if announced is None else announced.logit
-        if weight == 1.0 and type(x) is ndarray and (late is None or (type(late) is float and abs(late) <= FARTHEST)):
+        if weight == 1.0 and type(x) is ndarray and type(late) is float and abs(late) <= FARTHEST:
             try:
                 if announced is None:
-                    p = play_one(self._buffer, x, LABELS[y], math.nan if late is None else late)
+                    p = play_one(self._buffer, x, LABELS[y], late)
                     if p >= 0.0:
                         return p
                 elif logit is None:
