@@ -51,7 +51,7 @@ def play_round(
 
     inst is $\ell(z) - (\min F_t - \min F_{t-1})$, F being the regularised sum of the surrogates: true at any z and ω,
     and wherever the surrogate touches the loss: where that is not what was announced, the difference of the two losses
-    is added. Learning late labels at the point that was announced lost far more (docs/late.md).
+    is added. Why not at the point that was announced: docs/late.md.
     """
     positive = y > 0.5
     a = 0.5 * rules[Rule.REGULARISER] * v
