@@ -10,7 +10,7 @@ import os
 import sys
 import threading
 from collections.abc import MutableMapping, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from aioli import __version__
 
@@ -219,6 +219,15 @@ def _reading(given: argparse.Namespace, time: str | None = None) -> "Reading":
     )
 
 
+def _playing(given: argparse.Namespace) -> dict[str, Any]:
+    """Return the options of both `aioli run` and `aioli compare`, as `commands.options` names them."""
+    same = ("source", "learner", "rows", "seed", "delay", "batch", "report")
+    return {name: vars(given)[name] for name in same} | {
+        "reading": _reading(given, given.time),
+        "as_json": given.json,
+    }
+
+
 def _start_lightly() -> None:
     """Import Numba without SciPy's BLAS, which no compiled function here calls: the command starts sooner.
 
@@ -250,15 +259,7 @@ def _run(given: argparse.Namespace) -> int:
 
         run_stream(
             RunOptions(
-                source=given.source,
-                reading=_reading(given, given.time),
-                learner=given.learner,
-                rows=given.rows,
-                seed=given.seed,
-                delay=given.delay,
-                batch=given.batch,
-                report=given.report,
-                as_json=given.json,
+                **_playing(given),
                 predictions=given.predictions,
                 save=given.save,
                 checkpoint=given.checkpoint,
@@ -272,15 +273,7 @@ def _run(given: argparse.Namespace) -> int:
 
         compare_stream(
             ComparisonOptions(
-                source=given.source,
-                reading=_reading(given, given.time),
-                learner=given.learner,
-                rows=given.rows,
-                seed=given.seed,
-                delay=given.delay,
-                batch=given.batch,
-                report=given.report,
-                as_json=given.json,
+                **_playing(given),
                 peers=tuple(name for name in given.peers.split(",") if name),
                 figure=given.figure,
             )

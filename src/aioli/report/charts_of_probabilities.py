@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from aioli.report.cards import Key, card
 from aioli.report.markup import Markup
 from aioli.report.record import Record, Threshold
-from aioli.report.svg import Frame
+from aioli.report.svg import Axis, Frame
 from aioli.report.wording import figure, finite, percent, whole
 
 __all__ = ["histogram", "precision_recall", "reliability", "roc"]
@@ -54,10 +54,8 @@ def reliability(record: Record) -> Markup | None:
             f"{len(groups)} groups of up to {whole(most)} rows; calibration error {percent(record.summary.ece)}.",
             *marks,
             frame.dot_tips(tips),
-            x_label="probability announced",
-            y_label="share that came",
-            x_words=_fine_percent,
-            y_words=_fine_percent,
+            x=Axis("probability announced", _fine_percent),
+            y=Axis("share that came", _fine_percent),
         ),
         keys=[Key("s0", "groups of rows"), Key("base", "perfectly honest")],
     )
@@ -88,10 +86,8 @@ def roc(record: Record) -> Markup | None:
             frame.line([(0.0, 0.0), (1.0, 1.0)], "base"),
             frame.line(places, "s0"),
             frame.dot_tips(_spaced(curve)),
-            x_label="false positive rate",
-            y_label="true positive rate",
-            x_words=percent,
-            y_words=percent,
+            x=Axis("false positive rate", percent),
+            y=Axis("true positive rate", percent),
         ),
         keys=[Key("s0", "area", figure(area) if area is not None else ""), Key("base", "a coin", "0.5")],
     )
@@ -120,10 +116,8 @@ def precision_recall(record: Record) -> Markup | None:
             frame.line([(0.0, share), (1.0, share)], "base") if share is not None else None,
             frame.line([(across, -down) for across, down, _ in curve], "s0"),
             frame.dot_tips(_spaced((across, -down, said) for across, down, said in curve)),
-            x_label="recall",
-            y_label="precision",
-            x_words=percent,
-            y_words=percent,
+            x=Axis("recall", percent),
+            y=Axis("precision", percent),
         ),
         keys=[
             Key("s0", "thresholds"),
@@ -165,10 +159,8 @@ def histogram(record: Record) -> Markup | None:
             *bars,
             frame.line([(0.0, 0.0), (1.0, 0.0)], "zero"),
             frame.band_tips(tips),
-            x_label="probability announced",
-            y_label="share of the class",
-            x_words=percent,
-            y_words=lambda value: percent(abs(value)),
+            x=Axis("probability announced", percent),
+            y=Axis("share of the class", lambda value: percent(abs(value))),
         ),
         keys=[Key(css, name, f"{whole(sum(found))} rows") for _, css, name, found in sides],
     )

@@ -7,7 +7,7 @@ from dataclasses import replace
 from aioli.report.cards import Key, both_widths, card
 from aioli.report.markup import Markup, short
 from aioli.report.record import Number, Point, Record
-from aioli.report.svg import Frame, Scale
+from aioli.report.svg import Axis, Frame, Scale
 from aioli.report.wording import compact, figure, finite, percent, whole
 
 __all__ = ["certificate", "learner_name", "mixture", "recent_loss", "running_loss"]
@@ -39,9 +39,8 @@ def running_loss(record: Record) -> Markup | None:
             "Running log loss",
             " ".join(f"{who} ends at {figure(end)} nats a row." for (_, who, _), end in zip(lines, ends, strict=True)),
             *_drawn(frame, lines, record.history),
-            x_label="rows so far",
-            y_label="nats a row, mean so far",
-            x_words=_whole_rows,
+            x=Axis("rows so far", _whole_rows),
+            y=Axis("nats a row, mean so far"),
         )
 
     return card(
@@ -85,9 +84,8 @@ def recent_loss(record: Record) -> Markup | None:
             f"From {figure(seen[0].recent)} at first to {figure(seen[-1].recent)} nats a row at last.",
             *steps,
             frame.band_tips(tips),
-            x_label="rows",
-            y_label="nats a row",
-            x_words=_whole_rows,
+            x=Axis("rows", _whole_rows),
+            y=Axis("nats a row"),
         ),
         keys=[Key(css, who) for css, who, _ in lines],
     )
@@ -115,9 +113,8 @@ def certificate(record: Record) -> Markup | None:
             "Regret and its certificate",
             " ".join(f"{who}: {figure(end)} nats." for (_, who, _), end in zip(lines, ends, strict=True)),
             *_drawn(frame, lines, record.history),
-            x_label="rows so far",
-            y_label="nats, over all rows so far",
-            x_words=_whole_rows,
+            x=Axis("rows so far", _whole_rows),
+            y=Axis("nats, over all rows so far"),
         ),
         keys=[Key(css, who, figure(end)) for (css, who, _), end in zip(lines, ends, strict=True)],
     )
@@ -162,10 +159,8 @@ def mixture(record: Record) -> Markup | None:
             f"At the end: {'; '.join(f'{short(n)} {percent(_share(history[-1], n))}' for n in names)}.",
             *areas,
             frame.band_tips(tips),
-            x_label="rows so far",
-            y_label="share of the mixture",
-            x_words=_whole_rows,
-            y_words=percent,
+            x=Axis("rows so far", _whole_rows),
+            y=Axis("share of the mixture", percent),
         )
 
     hidden = len(totals) - len(names)

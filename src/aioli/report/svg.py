@@ -4,13 +4,13 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Self
+from typing import NamedTuple, Self
 
 from aioli.report.markup import Markup, join, number, tag, text
 from aioli.report.record import Number
 from aioli.report.wording import compact, finite
 
-__all__ = ["Frame", "Place", "Scale"]
+__all__ = ["Axis", "Frame", "Place", "Scale"]
 
 CLOSEST = 0.3  # decades from 1 to 2, and from 5 to 10
 TINY = 1e-290  # below it the step between two ticks may vanish
@@ -62,6 +62,13 @@ class Scale:
         step = next(unit * times for times in (1.0, 2.0, 5.0, 10.0) if unit * times >= rough * (1.0 - 1e-9))
         first, last = math.ceil(self.least / step - 1e-9), math.floor(self.greatest / step + 1e-9)
         return [round(k * step, 12 - math.floor(math.log10(step))) for k in range(first, last + 1)]
+
+
+class Axis(NamedTuple):
+    """What is said along an axis: its label, and each of its numbers in words."""
+
+    label: str
+    words: Callable[[float], str] = compact
 
 
 class Frame:
@@ -138,10 +145,8 @@ class Frame:
         title: str,
         description: str,
         *marks: Markup | None,
-        x_label: str,
-        y_label: str,
-        x_words: Callable[[float], str] = compact,
-        y_words: Callable[[float], str] = compact,
+        x: Axis,
+        y: Axis,
         css: str = "",
     ) -> Markup:
         """Draw the marks, in their order, on the grid and inside the axes."""
@@ -156,19 +161,19 @@ class Frame:
         grid: list[Markup] = []
         for value in self.y.ticks(TICK_HEIGHT):
             grid.append(tag("line", x1=left, x2=right, y1=self.y(value), y2=self.y(value)))
-            grid.append(tag("text", text(y_words(value)), x=left - 7.0, y=self.y(value) + 4.0, text_anchor="end"))
+            grid.append(tag("text", text(y.words(value)), x=left - 7.0, y=self.y(value) + 4.0, text_anchor="end"))
         for value in self.x.ticks(TICK_WIDTH):
-            x = self.x(value)
-            grid.append(tag("line", x1=x, x2=x, y1=bottom, y2=bottom + 5.0))
-            grid.append(tag("text", text(x_words(value)), x=x, y=bottom + 19.0, text_anchor="middle"))
+            at = self.x(value)
+            grid.append(tag("line", x1=at, x2=at, y1=bottom, y2=bottom + 5.0))
+            grid.append(tag("text", text(x.words(value)), x=at, y=bottom + 19.0, text_anchor="middle"))
         return tag(
             "svg",
             tag("title", text(title), id=f"{self.name}-title"),
             tag("desc", text(description), id=f"{self.name}-text"),
             tag("clipPath", clip, id=f"{self.name}-clip"),
             tag("g", *grid, class_="axes"),
-            tag("text", text(y_label), x=0.0, y=12.0, class_="label"),
-            tag("text", text(x_label), x=right, y=self.height - 6.0, text_anchor="end", class_="label"),
+            tag("text", text(y.label), x=0.0, y=12.0, class_="label"),
+            tag("text", text(x.label), x=right, y=self.height - 6.0, text_anchor="end", class_="label"),
             tag("g", join(*marks), clip_path=f"url(#{self.name}-clip)"),
             viewBox=f"0 0 {number(self.width)} {number(self.height)}",
             class_=f"plot {css}".strip(),
