@@ -11,13 +11,15 @@ from typing import Generic, Protocol, Self, TypeGuard, TypeVar, runtime_checkabl
 
 from aioli.errors import ParameterRefused
 from aioli.learners.announcements import Announcement, Announcements, Late, LateMany
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Label
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 
 __all__ = [
     "Capability",
     "Certifies",
+    "ClassLearner",
     "Grows",
     "HasCoefficients",
     "Learner",
@@ -29,6 +31,7 @@ __all__ = [
     "Weighs",
     "certifies",
     "grows",
+    "knows_classes",
     "learns_late",
     "merges",
     "mixes",
@@ -48,6 +51,7 @@ class Capability(Enum):
     """What a learner may be able to do beyond predicting and learning."""
 
     CERTIFIES = "proves a bound on its regret: certificate()"
+    CLASSES = "learns any number of classes: classes_, and one probability a class"
     GROWS = "makes room for new columns: grow()"
     LEARNS_LATE = "learns from a label that comes after the row: announce(), learn(…, announced=…), learn_batch()"
     MERGES = "takes in what another learned: merge()"
@@ -95,6 +99,51 @@ class Learner(Protocol):
 
     def learn_many(self, X: object, y: object) -> Vector:
         """Learn from the rows in order; returns each row's probability before its label."""
+
+
+@runtime_checkable
+class ClassLearner(Protocol):
+    """A learner of labels of any number of classes: it announces a probability for each class, then sees the label.
+
+    Probabilities are in the order of `classes_`. Where classes may still appear, those of the known classes add up to 1
+    less the probability of a new one. In the row where a class first comes, its column holds that probability: -log of
+    the label's own column is always the loss announced.
+    """
+
+    @property
+    def capabilities(self) -> frozenset[Capability]:
+        """What the learner can do besides predicting and learning."""
+
+    @property
+    def classes_(self) -> list[Label]:
+        """The classes, in the order declared or of first appearance."""
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+
+    def predict(self, x: object) -> Vector:
+        """Return the probability of each class; changes nothing."""
+
+    def predict_many(self, X: object) -> Matrix:
+        """Return each row's probabilities, as if it came next, one column a class; changes nothing."""
+
+    def predict_logits(self, x: object) -> Vector:
+        """Return the logarithms of `predict`; changes nothing."""
+
+    def learn(self, x: object, y: object) -> Vector:
+        """Learn from the row and its label; returns the probabilities announced before the label."""
+
+    def learn_many(self, X: object, y: object) -> Matrix:
+        """Learn from the rows in order; returns each row's probabilities before its label, 0 for later classes."""
 
 
 class Certifies(Learner, Protocol):
@@ -194,13 +243,14 @@ class Question(Generic[Able]):
         self.capability = capability
         self.__doc__ = f"Return whether the learner {capability.value}."
 
-    def __call__(self, learner: Learner) -> TypeGuard[Able]:
+    def __call__(self, learner: Learner | ClassLearner) -> TypeGuard[Able]:
         """Return whether the learner has the capability."""
         return self.capability in learner.capabilities
 
 
 certifies = Question[Certifies](Capability.CERTIFIES)
 grows = Question[Grows](Capability.GROWS)
+knows_classes = Question[ClassLearner](Capability.CLASSES)
 learns_late = Question[LearnsLate](Capability.LEARNS_LATE)
 merges = Question[Merges](Capability.MERGES)
 mixes = Question[Mixes](Capability.MIXES)
