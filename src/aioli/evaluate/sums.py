@@ -102,7 +102,7 @@ class Scores(Sums):
     def __init__(self) -> None:
         super().__init__(totals=(functions.TOTALS,), bins=(3, functions.BINS), cells=(2, functions.CELLS))
         self._totals: Vector = self._sums["totals"]
-        self._bins: Matrix = self._sums["bins"]
+        self.bins: Matrix = self._sums["bins"]  # rows of each class, and their probabilities, in bins of like ones
         self.cells: Matrix = self._sums["cells"]  # rows of each class in equally wide parts of [0, 1]
 
     def _add(self, p: Vector, y: Vector) -> None:
@@ -110,7 +110,7 @@ class Scores(Sums):
 
     def count(self, p: Vector, y: Vector, base: Vector | None = None) -> None:  # noqa: ARG002
         """Take in what a learner announced, and the labels 0.0 or 1.0, all of it trusted. O(1) a row."""
-        functions.add_all(p, y, self._totals, self._bins, self.cells)
+        functions.add_all(p, y, self._totals, self.bins, self.cells)
 
     @property
     def rows(self) -> int:
@@ -150,12 +150,12 @@ class Scores(Sums):
     @property
     def auc(self) -> float:
         """Area under the ROC curve."""
-        return functions.area_under_curve(self._bins)
+        return functions.area_under_curve(self.bins)
 
     @property
     def auc_error(self) -> float:
         """How far at most `auc` is from the exact area."""
-        return functions.area_error(self._bins)
+        return functions.area_error(self.bins)
 
     @property
     def ece(self) -> float:
@@ -164,11 +164,11 @@ class Scores(Sums):
 
     def reliability(self) -> list[Reliability]:
         """Return the points of a reliability diagram."""
-        return functions.reliability_table(self._bins, functions.GROUPS)
+        return functions.reliability_table(self.bins, functions.GROUPS)
 
     def thresholds(self) -> list[tuple[float, float, float, float]]:
         """Return threshold, true and false positive rate, and precision: from the strictest to the most lenient."""
-        return functions.threshold_curve(self._bins)
+        return functions.threshold_curve(self.bins)
 
 
 class LateScores(Scores):
