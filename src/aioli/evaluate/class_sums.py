@@ -87,7 +87,8 @@ def add_class_rows(
 
     The base rate is that of the running shares: with t rows and K classes so far it gives
     $(1-\varepsilon_t)(n_k + \tfrac12)/(t + \tfrac K2)$ to a class that has come $n_k$ times and
-    $\varepsilon_t = (K + \tfrac12)/(t + 1)$ to a new one ($\varepsilon_0 = 1$); of declared classes, $(n_k + \tfrac12)/(t + \tfrac K2)$.
+    $\varepsilon_t = (K + \tfrac12)/(t + 1)$ to a new one ($\varepsilon_0 = 1$); of declared classes it gives
+    $(n_k + \tfrac12)/(t + \tfrac K2)$ to each.
 
     Where m classes share the largest probability, each counts as predicted by 1/m of the row.
     """
