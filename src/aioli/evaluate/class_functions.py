@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aioli.evaluate.class_sums import CAME, HITS, LOST, SAID, SUMMED, Cube
-from aioli.evaluate.score_functions import Reliability, area_error, area_under_curve, calibration_error
+from aioli.evaluate.class_sums import CAME, HITS, LOST, MISSES, SAID, SUMMED, Cube
+from aioli.evaluate.score_functions import CELLS, Reliability, area_error, area_under_curve, calibration_error
 from aioli.evaluate.score_functions import reliability_table as table_of_bins
 from aioli.numerics.compiling import Matrix, Vector
 
@@ -17,9 +17,11 @@ __all__ = [
     "Period",
     "calibration_of",
     "class_figures",
+    "histogram_of",
     "kappa",
     "macro",
     "periods_of",
+    "reliability_by_events",
 ]
 
 NORMAL_95 = 1.6448536269514722  # 95 of 100 normal numbers are below so many standard deviations
@@ -144,6 +146,25 @@ def class_figures(k: int, confusion: Matrix, bins: Matrix, nats: float, groups: 
         calibration=calibration_of(bins, groups),
         log_loss=_ratio(nats, came),
     )
+
+
+def reliability_by_events(bins: Matrix, groups: int) -> list[Reliability]:
+    """Return groups in each of which about equally many events were announced; a bin is never divided."""
+    said = bins[SUMMED]
+    middle = np.cumsum(said) - 0.5 * said
+    group = np.minimum(middle * (groups / max(float(said.sum()), 1e-300)), groups - 1).astype(np.int64)
+    parts = (np.bincount(group, part, groups) for part in (bins[MISSES] + bins[HITS], bins[HITS], said))
+    found = zip(*(part.tolist() for part in parts), strict=True)
+    return [Reliability(round(rows), summed / rows, hits / rows) for rows, hits, summed in found if rows]
+
+
+def histogram_of(bins: Matrix) -> list[tuple[float, float]]:
+    """Return misses and hits in equally wide parts of [0, 1], each bin counted where its mean probability is."""
+    rows = bins[MISSES] + bins[HITS]
+    used = np.flatnonzero(rows)
+    cell = np.minimum((bins[SUMMED, used] / rows[used] * CELLS).astype(np.int64), CELLS - 1)
+    misses, hits = (np.bincount(cell, bins[side, used], CELLS).tolist() for side in (MISSES, HITS))
+    return list(zip(misses, hits, strict=True))
 
 
 def periods_of(periods: Cube, length: int) -> list[Period]:

@@ -38,6 +38,8 @@ class ClassScores(ClassTally):
            [0., 1., 0.]])
     """
 
+    _figured: tuple[int, list[ClassFigures]] = (-1, [])  # after so many rows: several scores ask for them
+
     @property
     def nats(self) -> float:
         """The sum of the log losses."""
@@ -126,16 +128,30 @@ class ClassScores(ClassTally):
 
     def by_class(self) -> list[ClassFigures]:
         """Return the figures of every class against the rest, in the order of `classes`."""
+        if self._figured[0] == self.rows:
+            return self._figured[1]
         confusion = self.confusion
         lost = self._arrays["periods"][:, sums.LOST].sum(axis=0)
         bins = self._arrays["bins"]
-        return [
+        found = [
             functions.class_figures(k, confusion, bins[k], float(lost[k]), GROUPS) for k in range(len(self.classes))
         ]
+        self._figured = self.rows, found
+        return found
 
     def reliability(self, k: int | None = None) -> list[Reliability]:
-        """Return the points of a reliability diagram: of the k-th class, or of the likeliest one."""
-        return reliability_table(self._confidence if k is None else self._arrays["bins"][k], GROUPS)
+        """Return the points of a reliability diagram: of the k-th class, or of the likeliest one.
+
+        Groups of the likeliest class have equally many rows; those of a class, which is rare among many, have about
+        equally many of its rows, as far as they were announced.
+        """
+        if k is None:
+            return reliability_table(self._confidence, GROUPS)
+        return functions.reliability_by_events(self._arrays["bins"][k], GROUPS)
+
+    def sureness(self) -> list[tuple[float, float]]:
+        """Return misses and hits of the likeliest class in 20 equally wide parts of its probability."""
+        return functions.histogram_of(self._confidence)
 
     def periods(self) -> list[Period]:
         """Return how each class went, in up to 64 equally long parts of the stream."""

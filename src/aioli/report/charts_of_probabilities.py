@@ -9,7 +9,7 @@ from aioli.report.record import Record, Threshold
 from aioli.report.svg import Axis, Frame
 from aioli.report.wording import figure, finite, percent, whole
 
-__all__ = ["histogram", "precision_recall", "reliability", "roc"]
+__all__ = ["histogram", "precision_recall", "reliability", "roc", "wilson"]
 
 DEVIATIONS = 2.0  # of an interval that holds the true frequency about 95 times in 100
 TIPS_APART = 0.03

@@ -5,7 +5,7 @@ from aioli.report.markup import Markup, number, short, tag, text
 from aioli.report.record import Column, Record
 from aioli.report.wording import figure, finite, percent, whole, with_error
 
-__all__ = ["columns", "numbers", "weights"]
+__all__ = ["columns", "head_of", "numbers", "weights"]
 
 WEIGHTS = 30
 COLUMNS = 100
@@ -87,7 +87,7 @@ def columns(record: Record) -> Markup | None:
         )
         for column, said in cells
     ]
-    head = _head(["column", *(heads[name] for name in used)], words=("column", "kind", "note"))
+    head = head_of(["column", *(heads[name] for name in used)], words=("column", "kind", "note"))
     hidden = len(record.columns) - len(shown)
     count = f"{whole(len(record.columns))} column{'s' if len(record.columns) > 1 else ''}"
     return card(
@@ -114,7 +114,7 @@ def numbers(record: Record) -> Markup | None:
         ("regret", [figure(point.regret, 4) for point in points]),
     ]
     used = [(name, figures) for name, figures in kinds if any(said != "–" for said in figures)]
-    head = _head(["rows", *(name for name, _ in used)], words=("rows",))
+    head = head_of(["rows", *(name for name, _ in used)], words=("rows",))
     body = [
         tag(
             "tr",
@@ -130,7 +130,7 @@ def numbers(record: Record) -> Markup | None:
     )
 
 
-def _head(names: list[str], words: tuple[str, ...]) -> Markup:
+def head_of(names: list[str], words: tuple[str, ...]) -> Markup:
     """Return the first line of a table; what heads numbers stands above their last digits."""
     cells = [tag("th", text(name), scope="col", class_=None if name in words else "number") for name in names]
     return tag("thead", tag("tr", *cells))
