@@ -4,13 +4,17 @@ EXTRAS ?= dev
 BASE ?= HEAD~1
 BIN := .venv/bin
 
-.PHONY: demo test contracts check bench unchanged beside quality paper clean
+.PHONY: demo test thorough contracts check bench unchanged beside quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
 
 test: .venv/.dev
 	$(BIN)/pytest --numprocesses=auto
+
+# the same tests with all of their examples, of which `make test` tries a fixed part
+thorough: .venv/.dev
+	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto
 
 # every learner through every property that it promises, as a table
 contracts: .venv/.dev

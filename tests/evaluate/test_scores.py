@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from thoroughness import examples
 
 from aioli.evaluate.score_functions import BINS, bin_of
 from aioli.evaluate.scores import AUC, Accuracy, BaseRate, Brier, Calibration, LogLoss, Reliability
@@ -124,7 +125,7 @@ def test_auc_of_ties_is_exact_though_its_bound_cannot_know() -> None:
     assert_allclose(fed(AUC(), p, y).value, metrics.roc_auc_score(y, p), rtol=SUM)
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@examples(60)
 @given(
     p=st.lists(st.floats(0.0, 1.0) | st.sampled_from([0.0, 0.5, 1.0, 0.501, 0.5011]), min_size=2, max_size=40),
     seed=st.integers(0, 99),
@@ -182,7 +183,7 @@ def test_calibration_in_one_group_is_the_gap_of_the_means() -> None:
 # ---- bins
 
 
-@settings(max_examples=300, deadline=None, derandomize=True)
+@examples(300)
 @given(st.floats(0.0, 1.0), st.floats(0.0, 1.0))
 def test_bins_keep_the_order_of_probabilities_and_mirror_about_a_half(p: float, q: float) -> None:
     assert 0 <= bin_of(min(p, q)) <= bin_of(max(p, q)) < BINS

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from support import KINDS, make_labels, make_rows, state_by_definition, sums_of_surrogates
+from thoroughness import in_full_or_quickly
 
 from aioli import AIOLI, Algorithm2
 from aioli.evaluate.hindsight import best_in_ball
@@ -27,7 +28,13 @@ def knowledge(learner: AIOLI) -> tuple[Matrix, Vector, Vector]:
     return learner._state.P, learner._state.w, learner._state.tally
 
 
-@given(st.sampled_from(KINDS), st.integers(1, 60), st.integers(1, 5), st.integers(0, 10**6), st.booleans())
+@given(
+    st.sampled_from(KINDS),
+    st.integers(1, in_full_or_quickly(60, 20)),
+    st.integers(1, 5),
+    st.integers(0, 10**6),
+    st.booleans(),
+)
 def test_predictions_are_those_of_algorithm_2(kind: str, n: int, d: int, seed: int, adversarial: bool) -> None:
     X = make_rows(kind, n, d, seed)
     X /= np.linalg.norm(X, axis=1, keepdims=True) + 1e-300  # its curvature knows only R: make every ‖x‖ = R
@@ -189,9 +196,9 @@ def test_merging_refuses_other_rules_and_other_widths() -> None:
         learner.merge(narrow)
 
 
-def test_a_million_rounds_with_a_constant_zero_and_a_collinear_column_stay_the_definition() -> None:
+def test_very_many_rounds_with_a_constant_zero_and_a_collinear_column_stay_the_definition() -> None:
     rng = np.random.default_rng(0)
-    X = np.empty((1_000_000, 4))
+    X = np.empty((in_full_or_quickly(1_000_000, 100_000), 4))
     X[:, :2] = rng.normal(size=(len(X), 2))
     X[:, 2] = X[:, 0]
     X[:, 3] = 0.0
@@ -203,7 +210,7 @@ def test_a_million_rounds_with_a_constant_zero_and_a_collinear_column_stay_the_d
     assert learner._state is not None
     assert_allclose(learner._state.covariance(), P, rtol=1e-5, atol=1e-8)
     assert_allclose(X[-50:] @ learner._state.w, X[-50:] @ w, atol=1e-6)
-    assert learner._state.tally[Tally.ROUNDS] == 1e6
+    assert learner._state.tally[Tally.ROUNDS] == len(X)
 
 
 def test_names_of_columns_appear_in_messages_and_grow() -> None:

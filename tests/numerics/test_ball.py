@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from aioli.numerics.ball import ball_multiplier
 
@@ -40,7 +41,7 @@ def check_multiplier(g: list[float], b: list[float], radius: float) -> None:
         assert norm >= radius * (1 - exact.mpf(NORM_LIMIT))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(quadratics, powers)
 def test_the_minimiser_is_in_the_ball_and_on_its_edge_unless_free(
     terms: list[tuple[float, float]], radius: float
@@ -48,7 +49,7 @@ def test_the_minimiser_is_in_the_ball_and_on_its_edge_unless_free(
     check_multiplier([g for g, _ in terms], [b for _, b in terms], radius)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(quadratics, st.floats(-16.0, 0.0), st.sampled_from([-1.0, 1.0]))
 def test_where_the_free_minimiser_is_just_outside_or_inside(
     terms: list[tuple[float, float]], power: float, side: float
@@ -58,7 +59,7 @@ def test_where_the_free_minimiser_is_just_outside_or_inside(
     check_multiplier(g, b, (free or 1.0) * (1.0 + side * 0.9 * 10.0**power))
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(
     st.floats(1e-3, 1e3),
     st.floats(-60.0, 0.0).map(lambda power: 10.0**power),

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from aioli.numerics.curvature import paper_curvature, paper_curvature_many, tight_curvature, tight_curvature_many
 from aioli.numerics.logistic import sigmoid, softplus, softplus_many
@@ -63,19 +64,19 @@ def exact_tight(z: float, C: float) -> Any:
 PAPER_LIMIT, TIGHT_LIMIT = 5.0, 8.0
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(log_odds, ranges)
 def test_paper_curvature_is_within_five_ulp(z: float, C: float) -> None:
     assert ulps(paper_curvature(z, C), exact_paper(z, C)) <= PAPER_LIMIT
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(log_odds, ranges)
 def test_tight_curvature_is_within_eight_ulp(z: float, C: float) -> None:
     assert ulps(tight_curvature(z, C), exact_tight(z, C)) <= TIGHT_LIMIT
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(log_odds, st.floats(-17.0, 1.0).map(lambda power: 10.0**power), st.sampled_from([-1.0, 0.0, 1.0]))
 @example(0.0, 1e-300, 1.0)
 @example(1.0, 1.5, 1.0)
@@ -115,7 +116,7 @@ def test_the_ends_of_float64(z: float, C: float) -> None:
     assert ulps(tight_curvature(z, C), exact_tight(z, C)) <= TIGHT_LIMIT
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.floats(-60.0, 60.0), st.floats(0.0, 100.0))
 def test_tight_curvature_is_the_two_endpoint_formula_for_both_labels(z: float, C: float) -> None:
     # e^-160 of cancellation where the label is unlikely leaves 50 of the 120 digits
@@ -133,7 +134,7 @@ def surrogate(u: np.ndarray[Any, Any], z: float, y: int, h: float) -> np.ndarray
 
 
 @pytest.mark.parametrize("y", [0, 1])
-@settings(max_examples=150)
+@examples(150)
 @given(st.floats(-60.0, 60.0), st.floats(1e-3, 100.0))
 def test_the_tight_surrogate_lies_below_the_loss_on_the_whole_range(y: int, z: float, C: float) -> None:
     u = np.linspace(-C, C, 2001)
@@ -142,7 +143,7 @@ def test_the_tight_surrogate_lies_below_the_loss_on_the_whole_range(y: int, z: f
     assert np.max(surrogate(u, z, y, tight_curvature(z, C)) - loss) <= 8.0 * EPS * (1.0 + C + abs(z))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.floats(-60.0, 60.0), st.floats(1e-3, 100.0))
 @example(5.0, 5.0)
 @example(0.0, 1.0)
@@ -155,7 +156,7 @@ def test_a_millionth_more_would_rise_above_the_loss(z: float, C: float) -> None:
     assert exact_loss(margin) - q * (u - margin) + rise > exact_loss(u)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(log_odds, ranges)
 @example(0.0, 0.0)
 def test_tight_is_at_least_the_papers_and_at_most_a_quarter(z: float, C: float) -> None:
@@ -164,7 +165,7 @@ def test_tight_is_at_least_the_papers_and_at_most_a_quarter(z: float, C: float) 
     assert h <= 0.25 * (1.0 + 8.0 * EPS)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.floats(-30.0, 30.0), st.floats(0.0, 50.0), st.floats(1e-6, 10.0))
 def test_a_wider_range_bends_less(z: float, C: float, more: float) -> None:
     assert tight_curvature(z, C + more) <= tight_curvature(z, C) * (1.0 + 16.0 * EPS)
@@ -179,7 +180,7 @@ def test_golden_values() -> None:
     assert tight_curvature(2.0, 2.0) == pytest.approx(sigmoid(2.0) * sigmoid(-2.0), rel=8 * EPS)
 
 
-@settings(max_examples=200)
+@examples(200)
 @given(log_odds, ranges)
 def test_the_sign_of_z_does_not_matter(z: float, C: float) -> None:
     assert tight_curvature(z, C) == tight_curvature(-z, C)

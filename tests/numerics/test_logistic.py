@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from aioli.numerics.logistic import logit, sigmoid, sigmoid_many, softplus, softplus_many
 
@@ -54,19 +55,19 @@ def test_softplus_and_sigmoid_are_within_two_ulp_where_exp_turns(z: float) -> No
     assert ulps(sigmoid(z), exact_sigmoid(z)) <= 2.0
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(real_line)
 def test_softplus_is_within_two_ulp(z: float) -> None:
     assert ulps(softplus(z), exact_softplus(z)) <= 2.0
 
 
-@settings(max_examples=600)
+@examples(600)
 @given(real_line)
 def test_sigmoid_is_within_two_ulp(z: float) -> None:
     assert ulps(sigmoid(z), exact_sigmoid(z)) <= 2.0
 
 
-@settings(max_examples=800)
+@examples(800)
 @given(
     st.one_of(
         st.floats(0.0, 1.0, exclude_min=True, exclude_max=True),
@@ -118,7 +119,7 @@ def test_what_is_no_probability_has_no_logit(p: float) -> None:
     assert math.isnan(logit(p))
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.floats(-700.0, 30.0))
 def test_logit_undoes_sigmoid(z: float) -> None:
     # sigmoid is 2 ulp off, which logit multiplies by dz/dp = 1/p(1-p): 1/(1-p) relative to p. Its own 3 ulp are of z.
@@ -126,7 +127,7 @@ def test_logit_undoes_sigmoid(z: float) -> None:
     assert abs(logit(p) - z) <= 2.0 * math.ulp(p) / (p * sigmoid(-z)) + 3.0 * math.ulp(z)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(st.floats(-1000.0, 1000.0))
 def test_the_two_losses_differ_by_the_log_odds(z: float) -> None:
     # softplus(z) - softplus(-z) = z: two ulp of the larger loss, and one of the subtraction

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
+from thoroughness import examples
 
 from aioli.numerics.root import root, root_many
 
@@ -42,13 +43,13 @@ def is_root(z: float, m: float, a: float, ulps: float = LIMIT) -> bool:
     return bool(same_side and residual(left, abs(m), a) <= 0 <= residual(right, abs(m), a))
 
 
-@settings(max_examples=1000)
+@examples(1000)
 @given(magnitudes, magnitudes, st.sampled_from([1.0, -1.0]))
 def test_residual_changes_sign_within_four_ulp(m: float, a: float, sign: float) -> None:
     assert is_root(root(sign * m, a), sign * m, a)
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(st.floats(0.0, 40.0).map(lambda power: 10.0**power), st.floats(-50.0, 50.0))
 @example(1e6, 0.0)
 @example(1e15, 0.25)
@@ -64,7 +65,7 @@ def test_m_close_to_a_to_the_end_of_float64(power: int, ratio: float) -> None:
     assert is_root(root(a * ratio, a), a * ratio, a)
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(magnitudes, st.floats(0.0, 2.5))
 def test_m_in_proportion_to_a(a: float, ratio: float) -> None:
     m = min(a * ratio, HUGE)
@@ -89,7 +90,7 @@ def test_without_hedging_the_root_is_m() -> None:
         assert root(m, 0.0) == m
 
 
-@settings(max_examples=300)
+@examples(300)
 @given(magnitudes, magnitudes)
 def test_root_is_odd_bit_for_bit(m: float, a: float) -> None:
     z = root(m, a)
@@ -97,7 +98,7 @@ def test_root_is_odd_bit_for_bit(m: float, a: float) -> None:
     assert math.copysign(1.0, root(-m, a)) == -math.copysign(1.0, z)
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(st.floats(-290.0, 300.0), magnitudes)
 def test_root_rises_with_m(power: float, a: float) -> None:
     # z rises at least as fast as m in relative terms, since tanh is concave: 16 ulp of m outweigh 2·4 ulp of z
@@ -106,7 +107,7 @@ def test_root_rises_with_m(power: float, a: float) -> None:
     assert lower < higher or higher < 2.3e-308  # subnormal z have not the digits to show it
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(magnitudes, magnitudes)
 def test_hedging_only_shrinks(m: float, a: float) -> None:
     assert 0.0 <= root(m, a) <= m

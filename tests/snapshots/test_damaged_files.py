@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from safetensors.numpy import save_file
+from thoroughness import examples
 
 from aioli import AIOLI
 from aioli.snapshots import codec as files
@@ -77,7 +78,7 @@ def load_or_none(path: Path) -> AIOLI | None:
         return None
 
 
-@settings(max_examples=400)
+@examples(400)
 @given(place=st.integers(0, 10**6), byte=st.integers(0, 255))
 def test_one_changed_byte_is_refused_or_changes_nothing(place: int, byte: int, saved: bytes, scratch: Path) -> None:
     damaged = bytearray(saved)
@@ -87,7 +88,7 @@ def test_one_changed_byte_is_refused_or_changes_nothing(place: int, byte: int, s
     assert learner is None or contents(learner) == contents(learned())  # white space in the header is nothing
 
 
-@settings(max_examples=150)
+@examples(150)
 @given(place=st.integers(0, 10**6), cut=st.integers(0, 40), put=st.binary(max_size=40))
 def test_a_changed_stretch_is_refused_or_changes_nothing(
     place: int, cut: int, put: bytes, saved: bytes, scratch: Path
@@ -98,7 +99,7 @@ def test_a_changed_stretch_is_refused_or_changes_nothing(
     assert learner is None or contents(learner) == contents(learned())
 
 
-@settings(max_examples=100)
+@examples(100)
 @given(noise=st.binary(max_size=200))
 def test_noise_is_no_model(noise: bytes, scratch: Path) -> None:
     scratch.write_bytes(noise)

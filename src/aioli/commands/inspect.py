@@ -40,7 +40,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         further = {
             "columns": columns,
             "experts": shares,
-            "weights": [_finite(asdict(one)) for one in known],
+            "weights": [_finite(one._asdict()) for one in known],
             "average": None if steps is None else steps.average,
             "effects": None if steps is None else [_finite(asdict(effect)) for effect in steps.steps],
         }

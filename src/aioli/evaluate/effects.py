@@ -8,6 +8,7 @@ $\theta_0 + \sum_j \theta_j s_j(x_j - o_j)$.
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -27,8 +28,7 @@ __all__ = ["Coefficient", "Effect", "Effects", "coefficients", "effects", "unit_
 INTERCEPT = "intercept"
 
 
-@dataclass(frozen=True)
-class Coefficient:
+class Coefficient(NamedTuple):
     """A column's coefficient and its standard deviation, the state being read as a normal law."""
 
     name: str

@@ -2,25 +2,37 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import Generic, TypeVar
 
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany, Ledger
+from aioli.learners.predicting import Checked, PredictsRows
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.numerics.logistic import sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.streams.rows import CheckedRows, as_label, as_labels
+from aioli.streams.rows import as_label, as_labels
 
-__all__ = ["ColumnLearner", "RowsLearner"]
-
-Checked = TypeVar("Checked", bound=CheckedRows)
+__all__ = ["ColumnLearner", "CountsLosses", "RowsLearner"]
 
 
-class ColumnLearner(ABC):
+class CountsLosses(ABC):
+    """Whatever learns from rows and adds up its losses."""
+
+    @property
+    @abstractmethod
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+
+    @property
+    @abstractmethod
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+
+
+class ColumnLearner(CountsLosses):
     """A learner of rows with weights and late labels, whose columns may have names."""
 
     capabilities: frozenset[Capability] = frozenset(
@@ -37,16 +49,6 @@ class ColumnLearner(ABC):
     @abstractmethod
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
-
-    @property
-    @abstractmethod
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-
-    @property
-    @abstractmethod
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
 
     @property
     @abstractmethod
@@ -136,7 +138,7 @@ class ColumnLearner(ABC):
         )
 
 
-class RowsLearner(ColumnLearner, Generic[Checked]):
+class RowsLearner(PredictsRows[Checked], ColumnLearner):
     """A learner whose rows pass the border once, single or many, and are then played as checked rows of one kind.
 
     A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
@@ -147,25 +149,7 @@ class RowsLearner(ColumnLearner, Generic[Checked]):
         self._ledger = Ledger()
 
     @abstractmethod
-    def _rows(self, X: object, single: bool = False) -> Checked: ...
-
-    @abstractmethod
-    def _logits(self, rows: Checked) -> Vector: ...
-
-    @abstractmethod
     def _learn(self, rows: Checked, labels: Vector, weights: object, logits: object) -> Vector: ...
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing."""
-        return sigmoid(self.predict_logit(x))
-
-    def predict_logit(self, x: object) -> float:
-        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        return float(self._logits(self._rows(x, single=True))[0])
-
-    def predict_logit_many(self, X: object) -> Vector:
-        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
-        return self._logits(self._rows(X))
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""

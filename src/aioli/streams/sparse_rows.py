@@ -29,6 +29,11 @@ class SparseChunk(NamedTuple):
     data: Vector
     norms: Vector
 
+    @property
+    def entries(self) -> tuple[Indices, Indices, Vector]:
+        """The three arrays of the matrix alone."""
+        return self[:3]
+
 
 class SparseRows(CheckedRows):
     r"""Checks a matrix of rows of any kind and keeps it as canonical CSR: float64, columns in order, no zeros. O(nnz).

@@ -8,10 +8,10 @@ import numpy as np
 from aioli.errors import AioliError, ParameterRefused
 from aioli.learners.baselines.row_by_row import WIDEST
 from aioli.learners.parameters import plain_parameters, require_positive, with_parameters
+from aioli.learners.predicting import PredictsRows
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid_many
 from aioli.numerics.newton import STEPS, minimise
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.streams.rows import Rows, as_labels
@@ -19,7 +19,7 @@ from aioli.streams.rows import Rows, as_labels
 __all__ = ["MaximumLikelihood", "best_penalised"]
 
 
-class MaximumLikelihood(Remembering):
+class MaximumLikelihood(Remembering, PredictsRows[Rows]):
     r"""Logistic regression with a ridge penalty, fitted to all rows at once by Newton's method. O(nd²) a step.
 
     $$\hat\theta = \arg\min_\theta \frac1n\sum_{i=1}^n \ell_i(\theta) + \frac\lambda2\|\theta\|^2, \qquad
@@ -82,14 +82,6 @@ class MaximumLikelihood(Remembering):
         self._keep(Z, counts)
         self.coefficients_, self.ridge_, self.n_features_ = theta, ridge, rows.width
         return self
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing."""
-        return float(sigmoid_many(self._logits(self._rows(x, single=True)))[0])
-
-    def predict_many(self, X: object) -> Vector:
-        """Return each row's probability; changes nothing."""
-        return sigmoid_many(self._logits(self._rows(X)))
 
     def snapshot(self) -> Snapshot:
         """Return all that the model remembers: its parameters and, once fitted, the coefficients and λ."""

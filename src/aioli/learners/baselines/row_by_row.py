@@ -6,10 +6,11 @@ from typing import ClassVar, Self
 import numpy as np
 
 from aioli.learners.parameters import plain_parameters, with_parameters
+from aioli.learners.predicting import PredictsRows
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many, softplus
+from aioli.numerics.logistic import sigmoid, softplus
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.streams.rows import Rows, as_label, as_labels
 
@@ -18,7 +19,7 @@ __all__ = ["RowByRow"]
 WIDEST = 1e100  # well below where a square would overflow
 
 
-class RowByRow(Remembering):
+class RowByRow(Remembering, PredictsRows[Rows]):
     """A learner that is two formulas: what to announce for a row, and how to answer its label.
 
     A subclass writes `_begin(width)`, `_announce(x)`, which gives log-odds and changes nothing, and
@@ -47,22 +48,6 @@ class RowByRow(Remembering):
 
     @abstractmethod
     def _answer(self, x: Vector, y: float, z: float) -> None: ...
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing."""
-        return sigmoid(self.predict_logit(x))
-
-    def predict_many(self, X: object) -> Vector:
-        """Return each row's probability, as if it came next; changes nothing."""
-        return sigmoid_many(self.predict_logit_many(X))
-
-    def predict_logit(self, x: object) -> float:
-        """Return the log-odds of `predict`; changes nothing."""
-        return float(self._logits(self._rows(x, single=True))[0])
-
-    def predict_logit_many(self, X: object) -> Vector:
-        """Return the log-odds of `predict_many`; changes nothing."""
-        return self._logits(self._rows(X))
 
     def learn(self, x: object, y: object) -> float:
         """Learn from one row and its label; returns the probability announced before the label."""

@@ -2,7 +2,7 @@
 
 import copy
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from typing import Self
 
 import numpy as np
@@ -10,7 +10,7 @@ import numpy as np
 from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.announcements import Delayed
-from aioli.learners.base import ColumnLearner
+from aioli.learners.base import ColumnLearner, CountsLosses
 from aioli.learners.protocol import Learner, certifies, grows, learns_late, require_fresh
 from aioli.learners.registry import restore_learner, snapshot_part
 from aioli.numerics.compiling import Matrix, Vector
@@ -22,7 +22,7 @@ from aioli.states.dense.state import State
 __all__ = ["BaseLearner", "Forecaster"]
 
 
-class Forecaster(ABC):
+class Forecaster(CountsLosses):
     """One map of features with its learner, or a mixture of several: it announces, and learns from rows of columns."""
 
     @abstractmethod
@@ -45,16 +45,6 @@ class Forecaster(ABC):
     @abstractmethod
     def width(self) -> int:
         """Return how many columns a row has."""
-
-    @property
-    @abstractmethod
-    def rounds(self) -> int:
-        """Return how many rows it has learned from."""
-
-    @property
-    @abstractmethod
-    def loss(self) -> float:
-        """Return the sum of its losses so far, in nats."""
 
     @abstractmethod
     def certificate(self, tight: bool) -> Certificate:

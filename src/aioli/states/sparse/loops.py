@@ -12,7 +12,7 @@ $$\sum_t \ell_t(z_t) - \sum_t \ell_t(\theta^\top\bar x_t) \le \sum_t g_t(z_t - \
 """
 
 import math
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -40,6 +40,12 @@ KINDS = len(VIEWS)
 GRADIENT = 4  # where a column's share of Σ g x̄ lies, behind frequency, size and the two counts
 COLUMN = 5  # numbers of a column that belong to no expert
 EXPERT_SLOTS = SLOTS
+
+Known: TypeAlias = tuple[Matrix, Matrix, Indices, Vector, Vector]  # records, totals, kinds, the mixture, tally
+LateLayer: TypeAlias = tuple[Vector, Matrix, Matrix]  # numbers, experts and stacker of `states.mixture.late`
+Entries: TypeAlias = tuple[Indices, Indices, Vector]  # indptr, indices and data of CSR rows
+KNOWN, LATE = "Tuple((f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1]))", "Tuple((f8[::1],f8[:,::1],f8[:,::1]))"
+ENTRIES = "Tuple((i8[::1],i8[::1],f8[::1]))"
 
 
 class WideTallies(NamedTuple):
@@ -108,19 +114,11 @@ def longest_row(indptr: Indices) -> int:
     return longest
 
 
-@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
-def predict_rows(
-    records: Matrix,
-    totals: Matrix,
-    kinds: Indices,
-    mixture_buffer: Vector,
-    tally: Vector,
-    indptr: Indices,
-    indices: Indices,
-    data: Vector,
-    out: Vector,
-) -> None:
+@compiled(f"void({KNOWN},{ENTRIES},f8[::1])")
+def predict_rows(known: Known, entries: Entries, out: Vector) -> None:
     """Write the log-odds of each row, as if it came next; touches nothing else. O(K nnz + K²) a row."""
+    records, totals, kinds, mixture_buffer, tally = known
+    indptr, indices, data = entries
     K = kinds.size
     views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
     parts = unpack_compiled(mixture_buffer.copy(), K + 1)  # its own copy, so that threads may predict side by side
@@ -173,22 +171,11 @@ def teach_row(
     count_words(records, columns, y, weight)
 
 
-@compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])")
-def play_rows(
-    records: Matrix,
-    totals: Matrix,
-    kinds: Indices,
-    mixture_buffer: Vector,
-    tally: Vector,
-    indptr: Indices,
-    indices: Indices,
-    data: Vector,
-    norms: Vector,
-    labels: Vector,
-    weights: Vector,
-    logits: Vector,
-) -> None:
+@compiled(f"void({KNOWN},{ENTRIES},f8[::1],f8[::1],f8[::1],f8[::1])")
+def play_rows(known: Known, entries: Entries, norms: Vector, labels: Vector, weights: Vector, logits: Vector) -> None:
     """Announce and learn, row after row; `logits` receives what was announced, where it is not late. O(K nnz + K²)."""
+    records, totals, kinds, mixture_buffer, tally = known
+    indptr, indices, data = entries
     K = kinds.size
     views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
     parts = unpack_compiled(mixture_buffer, K + 1)
@@ -204,26 +191,12 @@ def play_rows(
         count_row(records, tally, columns, x, norms[t], y, weight, logits[t])
 
 
-@compiled(
-    "void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],"
-    "i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1])"
-)
-def announce_rows_wide(
-    records: Matrix,
-    totals: Matrix,
-    kinds: Indices,
-    mixture_buffer: Vector,
-    tally: Vector,
-    numbers: Vector,
-    experts: Matrix,
-    stacker: Matrix,
-    indptr: Indices,
-    indices: Indices,
-    data: Vector,
-    kept: Matrix,
-    out: Vector,
-) -> None:
+@compiled(f"void({KNOWN},{LATE},{ENTRIES},f8[:,::1],f8[::1])")
+def announce_rows_wide(known: Known, late_layer: LateLayer, entries: Entries, kept: Matrix, out: Vector) -> None:
     """Write the log-odds of rows, each as if it came next, and what their tickets keep. O(K nnz + K) a row."""
+    records, totals, kinds, mixture_buffer, tally = known
+    indptr, indices, data = entries
+    numbers, experts, stacker = late_layer
     K = kinds.size
     views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
     f, scratch = np.empty(K + 6), mixture_buffer.copy()  # its own copy, so that threads may predict side by side
@@ -233,22 +206,11 @@ def announce_rows_wide(
         out[t] = announce_late(scratch, numbers, experts, stacker, z, kept[t], f)
 
 
-@compiled(
-    "void(f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],"
-    "i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[::1])"
-)
+@compiled(f"void({KNOWN},{LATE},{ENTRIES},f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[::1])")
 def play_rows_late(
-    records: Matrix,
-    totals: Matrix,
-    kinds: Indices,
-    mixture_buffer: Vector,
-    tally: Vector,
-    numbers: Vector,
-    experts: Matrix,
-    stacker: Matrix,
-    indptr: Indices,
-    indices: Indices,
-    data: Vector,
+    known: Known,
+    late_layer: LateLayer,
+    entries: Entries,
     norms: Vector,
     labels: Vector,
     weights: Vector,
@@ -257,6 +219,9 @@ def play_rows_late(
     late: Vector,
 ) -> None:
     """Learn rows as they were announced (`states.mixture.late`), or announce them now where `kept` is NaN."""
+    records, totals, kinds, mixture_buffer, tally = known
+    indptr, indices, data = entries
+    numbers, experts, stacker = late_layer
     K = kinds.size
     views, found, Z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty((1, K + 1))
     for t in range(labels.size):

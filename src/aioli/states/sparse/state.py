@@ -15,6 +15,8 @@ from aioli.states.mixture.mixture import Mixture
 from aioli.states.sparse.diagonal import FORGETTING, RIDGE, TOTALS, fresh_totals
 from aioli.states.sparse.loops import (
     GRADIENT,
+    Known,
+    LateLayer,
     WideTally,
     announce_rows_wide,
     play_rows,
@@ -74,8 +76,7 @@ class WideState:
         if self.late is not None:
             return self.announce(rows)[0]
         out = np.empty(rows.norms.size)
-        state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
-        predict_rows(*state, rows.indptr, rows.indices, rows.data, out)
+        predict_rows(self._known, rows.entries, out)
         return out
 
     def announce(self, rows: SparseChunk) -> tuple[Vector, Matrix]:
@@ -85,9 +86,7 @@ class WideState:
         if self.width is None:
             return layer.announce(self.mixture, np.zeros((count, K)))
         logits, kept = np.empty(count), np.empty((count, K + MEMORY))
-        state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
-        known = *state, layer.numbers, layer.experts, layer.stacker
-        announce_rows_wide(*known, rows.indptr, rows.indices, rows.data, kept, logits)
+        announce_rows_wide(self._known, _arrays(layer), rows.entries, kept, logits)
         return logits, kept
 
     def play(
@@ -103,17 +102,17 @@ class WideState:
 
         Where rows were announced earlier, `kept` is their announcements' memory, and `late` each label's delay in rows.
         """
-        state = self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
         if self.late is None and kept is None:
-            play_rows(*state, rows.indptr, rows.indices, rows.data, rows.norms, labels, weights, logits)
+            play_rows(self._known, rows.entries, rows.norms, labels, weights, logits)
             return
         if kept is None or late is None:
             kept, late = np.full((labels.size, self.kinds.size + 1 + MEMORY), math.nan), np.zeros(labels.size)
-        layer = self._hear_announcements()
-        known = *state, layer.numbers, layer.experts, layer.stacker
-        sparse = rows.indptr, rows.indices, rows.data, rows.norms
-        given = labels, weights, logits, kept, late
-        play_rows_late(*known, *sparse, *given)
+        layer = _arrays(self._hear_announcements())
+        play_rows_late(self._known, layer, rows.entries, rows.norms, labels, weights, logits, kept, late)
+
+    @property
+    def _known(self) -> Known:
+        return self.records, self.totals, self.kinds, self.mixture.buffer, self.tally
 
     def _hear_announcements(self) -> LateMixture:
         """Return what learns from announcements, which comes to life with the first of them."""
@@ -180,3 +179,7 @@ class WideState:
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).restore, (self.snapshot(),)
+
+
+def _arrays(layer: LateMixture) -> LateLayer:
+    return layer.numbers, layer.experts, layer.stacker
