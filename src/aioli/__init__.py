@@ -20,6 +20,7 @@ _HOMES = {
     "Announcements": "aioli.learners.announcements",
     "Auto": "aioli.learners.auto.auto",
     "Certificate": "aioli.states.certificate",
+    "ClassAIOLI": "aioli.learners.classes.class_aioli",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
     "Foster": "aioli.learners.foster.foster",
@@ -47,6 +48,7 @@ __all__ = [
     "Announcements",
     "Auto",
     "Certificate",
+    "ClassAIOLI",
     "Foster",
     "KernelAIOLI",
     "MaximumLikelihood",
@@ -69,6 +71,7 @@ if TYPE_CHECKING:
     from aioli.learners.baselines.ons import ONS
     from aioli.learners.baselines.smp import SMP
     from aioli.learners.batch.online_to_batch import OnlineToBatch
+    from aioli.learners.classes.class_aioli import ClassAIOLI
     from aioli.learners.foster.foster import Foster
     from aioli.learners.kernel.kernel_aioli import KernelAIOLI
     from aioli.learners.kernel.nystrom import Nystrom

@@ -11,11 +11,13 @@ from numpy import ndarray
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Late
 from aioli.learners.base import RowsLearner
+from aioli.learners.classes.class_aioli import ClassAIOLI
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.outcomes.class_labels import Classes
 from aioli.outcomes.spec import Curvature, GameSpec
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
@@ -64,6 +66,9 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         `certificate()` stays true, but it no longer grows only with the logarithm of the rows.
     intercept
         Whether every row has a further column of ones. It is a coordinate of θ like any other.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `ClassAIOLI` in place of this learner, with one probability a class.
 
     Attributes
     ----------
@@ -93,6 +98,27 @@ class AIOLI(Remembering, RowsLearner[Rows]):
 
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MERGES}
 
+    def __new__(
+        cls,
+        radius: float = 4.0,
+        ridge: float | None = None,
+        regulariser: float = 1.0,
+        curvature: Curvature = "tight",
+        forgetting: float = 1.0,
+        intercept: bool = True,
+        classes: Classes | None = None,
+    ) -> Any:
+        """Make a learner of two classes, or the `ClassAIOLI` of the classes given."""
+        if classes is None:
+            return super().__new__(cls)
+        if regulariser not in (0.5, 1.0) or curvature != "tight":
+            message = (
+                "the game of many classes has its own regulariser, ½, and its own curvature; leave out regulariser and "
+                "curvature, or classes"
+            )
+            raise ParameterRefused(message, parameter="classes", value=classes)
+        return ClassAIOLI(radius, ridge, forgetting, intercept, classes)
+
     def __init__(
         self,
         radius: float = 4.0,
@@ -101,6 +127,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         curvature: Curvature = "tight",
         forgetting: float = 1.0,
         intercept: bool = True,
+        classes: None = None,  # noqa: ARG002  (others went to `ClassAIOLI`)
     ) -> None:
         super().__init__()
         self.radius = radius
@@ -281,7 +308,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         return as_given(self, played)
 
     def __repr__(self) -> str:
-        return f"AIOLI({written_parameters(self)}){self._repr_suffix()}"
+        return f"AIOLI({written_parameters(self, without='classes')}){self._repr_suffix()}"
 
     # ---- within
 

@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.errors import ParameterRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany, Ledger
+from aioli.learners.column_names import NamedColumns
 from aioli.learners.predicting import Checked, PredictsRows
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
@@ -138,14 +139,14 @@ class ColumnLearner(CountsLosses):
         )
 
 
-class RowsLearner(PredictsRows[Checked], ColumnLearner):
+class RowsLearner(NamedColumns, PredictsRows[Checked], ColumnLearner):
     """A learner whose rows pass the border once, single or many, and are then played as checked rows of one kind.
 
     A subclass writes `_rows` (the border), `_logits` and `_learn` over checked rows, and what it can tell of itself.
     """
 
     def __init__(self) -> None:
-        self._names: list[str] | None = None
+        super().__init__()
         self._ledger = Ledger()
 
     @abstractmethod
@@ -238,52 +239,8 @@ class RowsLearner(PredictsRows[Checked], ColumnLearner):
         """The part of a snapshot that tells of announcements: none where there were none."""
         return {"ledger": self._ledger.snapshot()} if self._ledger.issued else {}
 
-    @property
-    def feature_names_(self) -> list[str] | None:
-        """Names of the columns; None until given."""
-        return self._names
-
-    @feature_names_.setter
-    def feature_names_(self, names: Sequence[str] | None) -> None:
-        if names is None:
-            self._names = None
-            return
-        _require_strings(names)
-        if self.n_features_ not in (None, len(names)):
-            raise ParameterRefused(
-                f"{len(names)} names came for {self.n_features_} columns; give one a column",
-                parameter="feature_names_",
-                value=names,
-            )
-        self._names = list(names)
-
-    def _names_after_growing(self, columns: int, names: Sequence[str] | None) -> list[str] | None:
-        """Return the names of all columns once new ones are there; x0, x1, … stand for those never given."""
-        if columns < 0:
-            raise ParameterRefused(f"{columns} new columns; give at least 0", parameter="columns", value=columns)
-        if names is not None and len(names) != columns:
-            raise ParameterRefused(
-                f"{len(names)} names came for {columns} new columns; give one a column", parameter="names", value=names
-            )
-        if names is None and self._names is None:
-            return None
-        _require_strings(names or [])
-        width = self.n_features_ or 0
-        known = self._names or [f"x{j}" for j in range(width)]
-        return known + list(names or [f"x{j}" for j in range(width, width + columns)])
-
     def _take_names(self, snapshot: Snapshot) -> None:
         """Take the names of the columns from a snapshot, once the width is known, and the announcements."""
         if "ledger" in snapshot.parts:
             self._ledger = Ledger.restore(snapshot.part("ledger"))
-        try:
-            self.feature_names_ = snapshot.texts("names")
-        except ParameterRefused as error:
-            raise SnapshotRefused(f"in a {snapshot.kind}, {error}") from error
-
-
-def _require_strings(names: Sequence[str]) -> None:
-    if isinstance(names, str) or not all(isinstance(name, str) for name in names):
-        raise ParameterRefused(
-            f"names of columns are {names!r}; give a list of strings, one a column", parameter="names", value=names
-        )
+        self._restore_names(snapshot)

@@ -65,10 +65,11 @@ def plain_parameters(learner: object) -> dict[str, Plain]:
     return {name: _plain(name, given[name]) for name in signature(type(learner)).parameters}
 
 
-def written_parameters(learner: object) -> str:
-    """Return the parameters of a learner as a call writes them: "radius=4.0, ridge=None"."""
+def written_parameters(learner: object, without: str = "") -> str:
+    """Return the parameters of a learner as a call writes them, but one: "radius=4.0, ridge=None"."""
     given = vars(learner)
-    return ", ".join(f"{name}={given[name]!r}" for name in signature(type(learner)).parameters)
+    names = [name for name in signature(type(learner)).parameters if name != without]
+    return ", ".join(f"{name}={given[name]!r}" for name in names)
 
 
 def as_given(learner: object, played: Mapping[str, Plain]) -> dict[str, Plain]:

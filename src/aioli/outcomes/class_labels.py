@@ -25,8 +25,8 @@ from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["ClassLabels", "Classes", "Codes", "Label"]
 
-Label: TypeAlias = "str | int | float | bool"
-Classes: TypeAlias = 'Sequence[Label] | NDArray[Any] | Literal["any"]'  # as a learner's parameter gives them
+Label: TypeAlias = str | int | float | bool
+Classes: TypeAlias = Sequence[Label] | NDArray[Any] | Literal["any"]  # as a learner's parameter gives them
 Codes: TypeAlias = NDArray[np.int64]
 
 SHOWN = 8  # classes that a message lists

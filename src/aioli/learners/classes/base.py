@@ -1,0 +1,268 @@
+"""The base of learners of many classes: the border, labels, classes that appear, losses as announced, late labels."""
+
+import math
+from abc import abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+
+from aioli.errors import UNCHANGED, ParameterRefused, RowRefused
+from aioli.learners.column_names import NamedColumns
+from aioli.learners.protocol import Capability
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import ClassLabels, Codes, Label
+from aioli.outcomes.escape import escape_probabilities, escape_probability
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.states.certificate import Certificate
+from aioli.streams.rows import Rows, as_weights
+
+__all__ = ["ClassRowsLearner", "Played"]
+
+
+class Played(NamedTuple):
+    """What was announced for some rows, and what the label's own loss was.
+
+    Attributes
+    ----------
+    log_p
+        The logarithms of the probabilities announced, one column a class known after the rows; -inf where a class was
+        not known.
+    losses
+        Each row's loss as announced, not weighted.
+    """
+
+    log_p: Matrix
+    losses: Vector
+
+
+class ClassRowsLearner(NamedColumns):
+    """A learner of many classes, whose rows pass the border once and are then played as float64 rows.
+
+    A subclass plays: `_begin` makes its state when the first row comes, `_log_probabilities` predicts among the classes
+    known, `_play` learns and returns what it announced, `_add_class` makes room for a class. All of them see codes and
+    logarithms of probabilities of the known classes only: the escape to unknown ones is played here.
+
+    Parameters
+    ----------
+    classes
+        The labels of all classes, or "any".
+    intercept, widest
+        Whether every row begins with a 1, and the greatest norm that a row may have.
+    """
+
+    capabilities: frozenset[Capability] = frozenset(
+        {
+            Capability.CERTIFIES,
+            Capability.CLASSES,
+            Capability.NAMES_COLUMNS,
+            Capability.SAVES,
+            Capability.WEIGHS,
+        }
+    )
+
+    def __init__(self, classes: object, *, intercept: bool, widest: float) -> None:
+        super().__init__()
+        self._labels = ClassLabels(classes)
+        self._intercept, self._widest = intercept, widest
+        self._rounds, self._new = 0, 0
+        self._loss = 0.0
+
+    # ---- what a subclass writes
+
+    @abstractmethod
+    def _begin(self, width: int) -> None:
+        """Make the state of rows of so many columns, the intercept not counted."""
+
+    @abstractmethod
+    def _log_probabilities(self, X: Matrix) -> Matrix:
+        """Return the logarithms of the probabilities of the known classes, each row as if it came next."""
+
+    @abstractmethod
+    def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
+        """Learn from the rows in order; return the logarithms of the probabilities before each label."""
+
+    @abstractmethod
+    def _add_class(self) -> None:
+        """Make room for one more class."""
+
+    @abstractmethod
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Return nats of regret proven not to have been exceeded."""
+
+    # ---- what it knows
+
+    @property
+    def classes_(self) -> list[Label]:
+        """The classes, in the order declared or of first appearance."""
+        return list(self._labels.classes)
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+        return self._rounds
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far as announced, in nats."""
+        return self._loss
+
+    @property
+    def escape(self) -> float:
+        """The probability announced for a class that nobody has seen; 0 where all classes were declared."""
+        return escape_probability(self._rounds, self._new) if self._labels.open else 0.0
+
+    # ---- predicting
+
+    def predict(self, x: object) -> Vector:
+        """Return the probability of each class; changes nothing."""
+        return np.asarray(np.exp(self.predict_logits(x)))
+
+    def predict_many(self, X: object) -> Matrix:
+        """Return each row's probabilities, as if it came next, one column a class; changes nothing."""
+        return np.exp(self.predict_logits_many(X))
+
+    def predict_logits(self, x: object) -> Vector:
+        """Return the logarithms of `predict`: what to remember, with the row, until a late label comes."""
+        return np.asarray(self._logits(self._rows(x, single=True))[0])
+
+    def predict_logits_many(self, X: object) -> Matrix:
+        """Return the logarithms of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        return self._logits(self._rows(X))
+
+    def _logits(self, rows: Rows) -> Matrix:
+        known = len(self._labels)
+        if self.n_features_ is None or known == 0:
+            return np.full((len(rows), known), self._log_known() - math.log(max(known, 1)))
+        return np.concatenate([self._log_probabilities(chunk) for _, chunk in rows]) + self._log_known()
+
+    def _log_known(self) -> float:
+        """Return the logarithm of the probability that the next class is a known one."""
+        escape = self.escape
+        return math.log1p(-escape) if escape < 1.0 else -math.inf
+
+    # ---- learning
+
+    def learn(self, x: object, y: object, weight: float = 1.0, logits: object = None) -> Vector:
+        """Learn from one row and its label; returns the probabilities announced before the label.
+
+        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `logits` is what
+        `predict_logits` said when the row came: what is learned is learned from where the learner stands now, and the
+        loss is counted where it was announced.
+        """
+        rows = self._rows(x, single=True)
+        code = self._labels.encode_one(y)
+        new = [] if code < len(self._labels) else self._labels.encode([y], None)[1]
+        late = None if logits is None else np.asarray(logits, dtype=np.float64)[None, :]
+        return np.asarray(np.exp(self._learn(rows, np.array([code]), new, [weight], late).log_p[0]))
+
+    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Matrix:
+        """Play the rows in order; returns each row's probabilities before its label, one column a class.
+
+        A class that appears within these rows has 0 in its column before, and the escape's probability in the row where
+        it first came. If one row is not a row, or one label no label, nothing is learned from any.
+        """
+        rows = self._rows(X)
+        codes, new = self._labels.encode(y, len(rows))
+        return np.exp(self._learn(rows, codes, new, weights, logits).log_p)
+
+    def _learn(self, rows: Rows, codes: Codes, new: list[Label], weights: object, logits: object) -> Played:
+        stakes = as_weights(weights, rows, self._widest)
+        known = len(self._labels)
+        late = None if logits is None else self._as_log_probabilities(logits, len(rows), known + len(new))
+        if self.n_features_ is None:
+            self._begin(rows.width)
+        is_new = np.zeros(len(rows), dtype=bool)
+        if new:
+            is_new[[int(np.argmax(codes == known + j)) for j in range(len(new))]] = True
+        log_p = np.full((len(rows), known + len(new)), -math.inf)
+        for start, chunk in rows:
+            part = slice(start, start + len(chunk))
+            self._play_chunk(chunk, codes[part], stakes[part], is_new[part], log_p[part])
+        self._labels.add(new)
+        if self._labels.open:
+            escape = escape_probabilities(self._rounds, self._new, is_new)
+            with np.errstate(divide="ignore"):
+                log_p += np.log1p(-escape)[:, None]
+            log_p[is_new, codes[is_new]] = np.log(escape[is_new])
+        if late is not None:
+            log_p = late
+        places = np.arange(len(rows))
+        losses = -log_p[places, codes]
+        if late is not None and self._labels.open:
+            unknown = np.isinf(losses)
+            escape = np.maximum(1.0 - np.exp(late[unknown]).sum(axis=1), np.finfo(np.float64).tiny)
+            losses[unknown] = -np.log(escape)
+            log_p[places[unknown], codes[unknown]] = np.log(escape)
+        self._rounds += len(rows)
+        self._new += int(is_new.sum())
+        self._loss += float(stakes @ losses)
+        return Played(log_p, losses)
+
+    def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: Vector, log_p: Matrix) -> None:
+        """Play rows in order, a class being added in front of the row that brings it."""
+        begin = 0
+        for end in [*np.flatnonzero(is_new).tolist(), len(X)]:
+            if end > begin:
+                part = slice(begin, end)
+                said = self._play(X[part], codes[part], stakes[part])
+                log_p[part, : said.shape[1]] = said
+            if end < len(X):
+                part = slice(end, end + 1)
+                before = int(codes[end])
+                if before:
+                    log_p[part, :before] = self._log_probabilities(X[part])
+                self._add_class()
+                self._play(X[part], codes[part], stakes[part])
+            begin = end + 1
+
+    def _as_log_probabilities(self, logits: object, count: int, classes: int) -> Matrix:
+        """Return the logarithms of probabilities announced earlier, one column a class known now; or refuse them."""
+        values = np.asarray(logits, dtype=np.float64)
+        if values.ndim != 2 or len(values) != count or values.shape[1] > classes:
+            message = (
+                f"logits of shape {values.shape} came for {count} rows of {classes} classes; give what predict_logits "
+                f"gave{UNCHANGED}"
+            )
+            raise ParameterRefused(message, parameter="logits", value=values.shape)
+        wrong = np.isnan(values) | (values == math.inf)
+        if wrong.any():
+            t, k = (int(place) for place in np.argwhere(wrong)[0])
+            value = float(values[t, k])
+            raise RowRefused(f"logit is {value}", row=t, value=value, remedy="give what predict_logits gave")
+        late = np.full((count, classes), -math.inf)
+        late[:, : values.shape[1]] = values
+        with np.errstate(divide="ignore"):
+            total = np.log(np.exp(values - values.max(axis=1, initial=-1e300, keepdims=True)).sum(axis=1))
+        total += values.max(axis=1, initial=-1e300)
+        if self._labels.open:
+            total = np.maximum(total, 0.0)  # what is missing from 1 is the escape
+        elif values.shape[1] < classes or np.isinf(late).any():
+            message = f"logits of {values.shape[1]} classes came for {classes}; give one a class{UNCHANGED}"
+            raise ParameterRefused(message, parameter="logits", value=values.shape)
+        return late - total[:, None]
+
+    # ---- within
+
+    def _rows(self, X: object, single: bool = False) -> Rows:
+        width = self.n_features_
+        return Rows(X, intercept=self._intercept, widest=self._widest, width=width, names=self._names, single=single)
+
+    def _counts(self) -> dict[str, Plain]:
+        """Return what is counted here, for a snapshot."""
+        return {"names": self._names, "rounds": self._rounds, "new": self._new, "loss": self._loss}
+
+    def _restore_counts(self, snapshot: Snapshot) -> None:
+        """Take what is counted here from a snapshot."""
+        self._labels = ClassLabels.restore(snapshot.part("labels"))
+        self._rounds, self._new = snapshot.whole("rounds"), snapshot.whole("new")
+        self._loss = snapshot.number("loss")
+        self._restore_names(snapshot)
+
+    def _repr_suffix(self) -> str:
+        """Return rows, classes, mean loss and certificate as a comment behind the repr; empty before the first row."""
+        if not self.rounds:
+            return ""
+        return (
+            f"  # {self.rounds} rows of {self.n_features_} columns, {len(self._labels)} classes, "
+            f"{self.loss / self.rounds:.4f} nats a row, regret ≤ {self.certificate():.4g} nats"
+        )
