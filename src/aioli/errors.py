@@ -95,6 +95,10 @@ class RowRefused(AioliError):
         """Return the same refusal of a row that is called by its place, such as its line in a file."""
         return _row_refused(type(self), self.problem, self.row, self.column, self.value, self.remedy, place)
 
+    def numbered(self, row: int) -> "RowRefused":
+        """Return the same refusal of a row that has another number in the call, such as that before a shuffle."""
+        return _row_refused(type(self), self.problem, row, self.column, self.value, self.remedy, self.place)
+
     def _message(self, where: str) -> str:
         column = "" if self.column is None else f"column {self.column!r} "
         remedy = f"; {self.remedy}" if self.remedy else ""

@@ -1,13 +1,16 @@
 """A scikit-learn classifier over any learner, for pipelines, searches and displays."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from aioli.learners.batch.any_order import learn_in_any_order, plan_for
+from aioli.learners.batch.averaging import average_log_odds, log_odds
 from aioli.learners.batch.online_to_batch import OnlineToBatch
-from aioli.learners.cloning import fresh_copy, learn_rows, learn_rows_as_batch
+from aioli.learners.batch.row_weights import rows_of_weight, weights_by_class
+from aioli.learners.cloning import fresh_copy, learn_rows_as_batch
 from aioli.learners.protocol import HasCoefficients, Learner, names_columns
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
@@ -57,9 +60,10 @@ __all__ = ["AIOLIClassifier"]
 class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     r"""Online logistic regression as a scikit-learn classifier of two classes.
 
-    `fit` plays the rows once, in their order, each label known before the next row; `partial_fit` goes on with a batch,
-    all of whose rows are announced before the first of its labels. The rows of `predict_proba` are $(1-p, p)$, where p
-    is what the learner would announce if the row came next. Dense, CSR, pandas and polars rows; any two labels.
+    `fit` learns a batch: the same rows give the same model, bit for bit, whatever their order. `partial_fit` goes on
+    with a stream, batch by batch, all of whose rows are announced before the first of their labels. The rows of
+    `predict_proba` are $(1-p, p)$, where p is what the learner would announce if the row came next, averaged where
+    there are several. Dense, CSR, pandas and polars rows; any two labels.
 
     Parameters
     ----------
@@ -72,12 +76,19 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     average
         m: predict by the average of the learner's states before m rounds drawn uniformly (`OnlineToBatch`), whose
         excess risk is bounded on average if the rows are drawn independently. None predicts by the last state.
+    orders
+        `fit` shuffles the rows by fixed seeds, so many times, teaches a learner each shuffle, and averages the
+        probabilities. None is up to 4 for `Auto`, by the number of rows, and 1 for other learners.
+    passes
+        How many times `fit` plays the rows. None is 2 for `Auto` where ten rows or more come to a column, else 1.
 
     Attributes
     ----------
     learner_
-        The learner that has learned: its certificate, its loss, `save`. Where there is an average, the
-        `OnlineToBatch`, whose own `learner_` it is.
+        The learner that has learned, the first of `learners_`: its certificate, its loss, `save`. Where there is an
+        average, the `OnlineToBatch`, whose own `learner_` it is.
+    learners_
+        One learner for each of the orders; after `partial_fit` alone, one.
     classes_
         The two labels, sorted; p is the probability of the second.
     n_features_in_, feature_names_in_
@@ -88,13 +99,12 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     Notes
     -----
-    A row's weight multiplies its loss; a row of weight 0 is left out. Rows are learned in their order, a heavy one
-    once: neither another order nor repeating a row instead of weighting it gives quite the same model. A call that is
-    refused leaves the classifier as it was.
+    A row's weight multiplies its loss; a row of weight 0 is left out. Repeating a row instead of weighting it does not
+    give quite the same model. A call that is refused leaves the classifier as it was.
 
     Whoever calls `partial_fit` scores the next batch with what it returns: the labels of a batch come late by up to its
     rows. A learner of late labels (`Auto`, `AIOLI`, …) learns from what `predict_proba` said of the batch just before
-    (`learn_batch`); others, and all where a batch is one row, learn as `fit` does.
+    (`learn_batch`); others, and all where a batch is one row, learn each label before the next row.
 
     Examples
     --------
@@ -110,7 +120,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     0.8
     """
 
-    learner_: Learner
+    learners_: list[Learner]
     classes_: Any
     n_features_in_: int
     feature_names_in_: Any
@@ -120,17 +130,22 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         learner: Learner | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         average: int | None = None,
+        orders: int | None = None,
+        passes: int | None = None,
     ) -> None:
         self.learner = learner
         self.class_weight = class_weight
         self.average = average
+        self.orders = orders
+        self.passes = passes
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
-        """Forget everything, and play the rows once, in their order."""
+        """Forget everything, and learn the rows as a batch, whose order does not matter."""
         with _all_or_nothing(self):
             rows, labels = self._validated(X, y, reset=True)
             encoder = LabelEncoder().fit(labels)
-            self._begin(encoder.classes_)
+            orders, passes = plan_for(self._fresh(), rows.shape, self.orders, self.passes)
+            self._begin(encoder.classes_, orders)
             codes = encoder.transform(labels)
             weights = _as_weights(sample_weight, len(codes))
             if weights is not None and not weights.any():
@@ -141,7 +156,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                 raise ValueError(
                     f"every row is of one class, {label!r}; give rows of two, or use partial_fit with classes=[…]"
                 )
-            self._learn(rows, codes, self._stakes(codes, weights), learn_rows)
+            stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
+            learn_in_any_order(self.learners_, rows, codes.astype(np.float64), stakes, passes)
         return self
 
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
@@ -150,7 +166,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         The first call must be given both `classes`.
         """
         with _all_or_nothing(self):
-            first = "learner_" not in vars(self)
+            first = "learners_" not in vars(self)
             if first and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             rows, labels = self._validated(X, y, reset=first)
@@ -165,14 +181,16 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                     "before they come; count a sample of them, and give the weights as a dict"
                 )
             codes = encoder.transform(labels)
-            stakes = self._stakes(codes, _as_weights(sample_weight, len(codes)))
-            self._learn(rows, codes, stakes, learn_rows_as_batch)
+            weights = _as_weights(sample_weight, len(codes))
+            stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
+            rows, codes, stakes = rows_of_weight(rows, codes, stakes)
+            for learner in self.learners_ if len(codes) else ():
+                learn_rows_as_batch(learner, rows, codes, stakes)
         return self
 
     def predict_proba(self, X: object) -> Matrix:
         """Return the probabilities of the two classes, a row each."""
-        p = self._fitted().predict_many(self._rows(X))
-        return np.column_stack([1.0 - p, p])
+        return np.column_stack([1.0 - (p := self._positive(X)), p])
 
     def predict_log_proba(self, X: object) -> Matrix:
         """Return logarithms of the probabilities, from the log-odds: accurate where one is next to 0 or 1."""
@@ -181,12 +199,20 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def decision_function(self, X: object) -> Vector:
         """Return the log-odds of the second class; above 0 where it is the likelier."""
-        return self._fitted().predict_logit_many(self._rows(X))
+        learners, rows = self._fitted(), self._rows(X)
+        if len(learners) == 1:
+            return learners[0].predict_logit_many(rows)
+        return average_log_odds([log_odds(learner, rows) for learner in learners])
 
     def predict(self, X: object) -> Any:
         """Return the likelier class of each row."""
-        p = self._fitted().predict_many(self._rows(X))
+        p = self._positive(X)
         return self.classes_[(p > 0.5).astype(np.intp)]
+
+    @property
+    def learner_(self) -> Learner:
+        """The first of `learners_`."""
+        return self.learners_[0]
 
     @property
     def coef_(self) -> Matrix:
@@ -206,9 +232,16 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     # ---- within
 
-    def _fitted(self) -> Learner:
-        check_is_fitted(self, "learner_")
-        return self.learner_
+    def _fitted(self) -> list[Learner]:
+        check_is_fitted(self, "learners_")
+        return self.learners_
+
+    def _positive(self, X: object) -> Vector:
+        """Return each row's probability of the second class, the mean of the learners'."""
+        learners, rows = self._fitted(), self._rows(X)
+        if len(learners) == 1:
+            return learners[0].predict_many(rows)
+        return np.asarray(np.mean([learner.predict_many(rows) for learner in learners], axis=0))
 
     def _rows(self, X: object) -> Any:
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
@@ -218,50 +251,29 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         return rows, labels
 
-    def _begin(self, classes: Any) -> None:
+    def _fresh(self) -> Learner:
+        return fresh_copy(self.learner) if self.average is None else OnlineToBatch(self.learner, states=self.average)
+
+    def _begin(self, classes: Any, orders: int = 1) -> None:
         kind = type_of_target(classes)
         if kind != "binary":
             raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
         self.classes_ = classes
-        self.learner_ = (
-            fresh_copy(self.learner) if self.average is None else OnlineToBatch(self.learner, states=self.average)
-        )
-        if names_columns(self.learner_) and "feature_names_in_" in vars(self):
-            self.learner_.feature_names_ = self.feature_names_in_.tolist()
-
-    def _stakes(self, codes: Any, weights: Vector | None) -> Vector | None:
-        """Return the weight of each row, its class's counted in; None where all are 1."""
-        if self.class_weight is None:
-            return weights
-        if isinstance(self.class_weight, str) and self.class_weight == "balanced":
-            counts = np.bincount(codes, weights, minlength=2)
-            by_class = counts.sum() / (2.0 * counts)
-        elif isinstance(self.class_weight, Mapping):
-            labels = self.classes_.tolist()
-            unknown = [label for label in self.class_weight if label not in labels]
-            if unknown:
-                raise ValueError(f"class_weight names {unknown}, but the classes are {labels}")
-            by_class = np.array([float(self.class_weight.get(label, 1.0)) for label in labels])
-        else:
-            raise ValueError(f"class_weight is {self.class_weight!r}; give a dict, 'balanced' or None")
-        stakes: Vector = by_class[codes] if weights is None else by_class[codes] * weights
-        return stakes
-
-    def _learn(self, rows: Any, codes: Any, stakes: Vector | None, learn: Callable[..., Vector]) -> None:
-        if stakes is not None:
-            taught = stakes != 0.0
-            rows, codes, stakes = rows[taught], codes[taught], stakes[taught]
-        if len(codes):
-            learn(self.learner_, rows, codes, stakes)
+        self.learners_ = [self._fresh() for _ in range(orders)]
+        for learner in self.learners_:
+            if names_columns(learner) and "feature_names_in_" in vars(self):
+                learner.feature_names_ = self.feature_names_in_.tolist()
 
     def _centre(self) -> Vector:
-        learner = self._fitted()
-        if not isinstance(learner, HasCoefficients):
-            raise AttributeError(
-                f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
-            )
-        w = learner.coefficients_
-        return w if learner.intercept else np.concatenate([[0.0], w])
+        centres = []
+        for learner in self._fitted():
+            if not isinstance(learner, HasCoefficients):
+                raise AttributeError(
+                    f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
+                )
+            w = learner.coefficients_
+            centres.append(w if learner.intercept else np.concatenate([[0.0], w]))
+        return np.asarray(np.mean(centres, axis=0))
 
 
 def _as_weights(sample_weight: object, count: int) -> Vector | None:

@@ -7,9 +7,10 @@ import numpy as np
 from support import make_labels, make_rows
 
 from aioli import AIOLI, Auto
+from aioli.learners.batch.any_order import canonical_order
 from aioli.numerics.compiling import Matrix, Vector
 
-__all__ = ["LABELS", "LEARNERS", "SAME", "columns_of", "probabilities_of", "stream"]
+__all__ = ["LABELS", "LEARNERS", "SAME", "as_fit_plays", "columns_of", "probabilities_of", "stream"]
 
 SAME = 1e-12  # rows at once are matrix products, rows one by one are loops: a few ulp apart in a hundred rounds
 LEARNERS: dict[str, Callable[[], Any]] = {"AIOLI": lambda: AIOLI(radius=2.0), "Auto": Auto}
@@ -37,3 +38,10 @@ def columns_of(X: Matrix) -> list[str]:
 def probabilities_of(learner: Any, X: Matrix, y: Vector) -> Vector:
     """What the learner itself announces for each row, before its label."""
     return np.array([learner.learn(x, label) for x, label in zip(X, y, strict=True)])
+
+
+def as_fit_plays(X: Any, y: Vector, weights: Vector | None = None) -> tuple[Any, Vector, Vector | None]:
+    """The rows, labels and weights in the order in which a single pass of `fit` plays them."""
+    order = canonical_order(X, y, weights)
+    order = order[np.random.Generator(np.random.PCG64(0)).permutation(len(order))]
+    return X[order], y[order], None if weights is None else weights[order]

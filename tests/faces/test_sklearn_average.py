@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from face_streams import columns_of, stream
+from face_streams import as_fit_plays, columns_of, stream
 from numpy.testing import assert_array_equal
 
 from aioli import AIOLI, OGD, OnlineToBatch
@@ -18,7 +18,7 @@ def test_an_average_is_that_of_the_states_of_one_pass() -> None:
     X, y = stream()
     model = AIOLIClassifier(AIOLI(), average=5).fit(X, y)
     direct = OnlineToBatch(AIOLI(), states=5)
-    direct.learn_many(X, y)
+    direct.learn_many(*as_fit_plays(X, y))
     assert_array_equal(model.predict_proba(X)[:, 1], direct.predict_many(X))
     assert_array_equal(model.decision_function(X), direct.predict_logit_many(X))
     assert isinstance(model.learner_, OnlineToBatch)
@@ -28,7 +28,7 @@ def test_an_average_is_that_of_the_states_of_one_pass() -> None:
     assert named.feature_names_ == columns_of(X)
     weighted = AIOLIClassifier(AIOLI(), class_weight={1: 3.0}, average=5).fit(X, y)
     direct = OnlineToBatch(AIOLI(), states=5)
-    direct.learn_many(X, y, np.where(y == 1.0, 3.0, 1.0))
+    direct.learn_many(*as_fit_plays(X, y, np.where(y == 1.0, 3.0, 1.0)))
     assert_array_equal(weighted.predict_proba(X)[:, 1], direct.predict_many(X))
     with pytest.raises(AttributeError, match="OnlineToBatch has no one coefficient a column"):
         model.coef_  # noqa: B018, the property is what raises

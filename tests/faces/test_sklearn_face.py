@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from face_streams import LABELS, LEARNERS, SAME, columns_of, probabilities_of, stream
+from face_streams import LABELS, LEARNERS, SAME, as_fit_plays, columns_of, probabilities_of, stream
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
@@ -29,7 +29,7 @@ polars: Any = importlib.import_module("polars")
 preprocessing: Any = importlib.import_module("sklearn.preprocessing")
 estimator_checks: Any = importlib.import_module("sklearn.utils.estimator_checks")
 
-ORDER = "an online learner plays rows in their order, and a heavy row once: neither order nor repeating is the same"
+ORDER = "an online learner plays a heavy row once: to repeat it is not the same"
 HEAVY = (
     "a row of weight 1000 is led to its label and no further: rows of the other class, weight 0.0001, keep their side"
 )
@@ -67,8 +67,9 @@ def test_the_face_says_what_its_learner_says_row_by_row_and_at_once(name: str) -
         said.append(single.predict_proba(X[t : t + 1])[0, 1])
         single.partial_fit(X[t : t + 1], y[t : t + 1])
     assert_allclose(said, announced, rtol=SAME)
-    whole = AIOLIClassifier(make()).fit(X, y)
-    assert_allclose(whole.predict_proba(X), single.predict_proba(X), rtol=SAME)
+    whole, direct = AIOLIClassifier(make(), orders=1, passes=1).fit(X, y), make()
+    direct.learn_many(*as_fit_plays(X, y))
+    assert_allclose(whole.predict_proba(X)[:, 1], direct.predict_many(X), rtol=SAME)
     assert whole.learner_.rounds == len(X)
 
 
@@ -155,7 +156,8 @@ def test_fitting_starts_afresh_and_the_given_learner_stays_a_template() -> None:
     assert template.rounds == 0
     assert model.n_features_in_ == 2
     assert_array_equal(model.predict_proba(X[:, :2]), AIOLIClassifier(AIOLI()).fit(X[:, :2], y).predict_proba(X[:, :2]))
-    assert model.get_params() == {"learner": template, "class_weight": None, "average": None}
+    given = {"learner": template, "class_weight": None, "average": None, "orders": None, "passes": None}
+    assert model.get_params() == given
 
 
 def test_pipelines_searches_and_displays_take_it() -> None:
@@ -185,7 +187,7 @@ def test_weights_weigh(name: str) -> None:
     n = len(y)
 
     def fitted(sample_weight: object = None, class_weight: Any = None, rows: Any = slice(None)) -> Any:
-        model = AIOLIClassifier(make(), class_weight=class_weight)
+        model = AIOLIClassifier(make(), class_weight=class_weight, orders=1, passes=1)
         return model.fit(X[rows], y[rows], sample_weight=sample_weight).predict_proba(X)
 
     plain = fitted()
@@ -202,7 +204,7 @@ def test_weights_weigh(name: str) -> None:
     )
     assert_allclose(fitted(alternate, "balanced"), fitted(None, "balanced", alternate == 1), rtol=1e-9)
     direct = make()
-    direct.learn_many(X, y, np.where(y == 1, 3.0, 1.0))
+    direct.learn_many(*as_fit_plays(X, y, np.where(y == 1, 3.0, 1.0)))
     assert_allclose(fitted(class_weight={1: 3.0})[:, 1], direct.predict_many(X), rtol=SAME)
     streamed = AIOLIClassifier(make()).partial_fit(X, y, classes=[0, 1])
     before = streamed.predict_proba(X)
@@ -260,7 +262,8 @@ def test_what_is_refused_says_why_and_leaves_no_trace() -> None:
         refused(model, "one class", "fit", X, y, y)
         refused(model, r"sample_weight.shape == \(3,\)", "fit", X, y, [1.0, 2.0, 3.0])
         refused(model, "Negative values", "fit", X, y, -np.ones(len(X)))
-        refused(model, "longer than", "fit", long, np.append(y, 1.0))
+        refused(model, "row 120: .*longer than", "fit", long, np.append(y, 1.0))
+        refused(model, "row 120: .*longer than", "fit", long, np.append(y, 1.0), np.append(np.arange(120.0), 1.0))
     fresh = AIOLIClassifier()
     refused(fresh, "classes must be passed", "partial_fit", X, y)
     refused(fresh, "multiclass", "partial_fit", X, y, classes=[0, 1, 2])

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from face_streams import as_fit_plays
 from numpy.testing import assert_array_equal
 from scipy import sparse
 
@@ -115,6 +116,6 @@ def test_sparse_matrices_go_through_scikit_learns_face_as_they_are(monkeypatch: 
 
     monkeypatch.setattr(sparse.csr_array, "toarray", refuse)
     learner = Wide()
-    learner.learn_many(X, y)
+    learner.learn_many(*as_fit_plays(X, y))
     model = SklearnClassifier(Wide()).fit(X, y)
     assert_array_equal(model.predict_proba(X)[:, 1], learner.predict_many(X))
