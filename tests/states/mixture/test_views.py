@@ -7,10 +7,37 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from support import KINDS, make_rows
 
-from aioli.numerics.compiling import Matrix
-from aioli.states.mixture.views import SQUARE_LIMIT, SQUARE_WIDTH, WAVES, Views
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
+from aioli.states.mixture.column_statistics import LIMIT
+from aioli.states.mixture.view_forms import SQUARE_LIMIT, SQUARE_WIDTH, WAVES
+from aioli.states.mixture.views import Views
 
 streams = st.tuples(st.sampled_from(KINDS), st.integers(1, 60), st.integers(1, 8), st.integers(0, 10**6))
+
+
+def believed(X: Matrix) -> tuple[Matrix, Vector]:
+    """Return the rows so far as they are believed, relative to their origin, and the peaks: cell by cell."""
+    origin, U, tops = X[0].copy(), np.zeros_like(X), np.zeros(X.shape[1])
+    rooms, moves = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    for t, j in np.ndindex(X.shape):
+        if t == 2 and 1000.0 * abs(X[2, j] - X[1, j]) < min(abs(X[1, j] - X[0, j]), abs(X[2, j] - X[0, j])):
+            origin[j], U[:2, j] = X[1, j], X[:2, j] - X[1, j]
+        u = X[t, j] - origin[j]
+        moves[j] += u != 0.0
+        if moves[j] == 2 and u != 0.0 and 1000.0 * abs(u) < tops[j]:
+            U[:t, j] *= abs(u) / tops[j]
+            tops[j] = abs(u)
+        earlier, room = U[:t, j], rooms[j]
+        mean, deviation = (earlier.mean(), earlier.std()) if t else (0.0, 0.0)
+        bound = (1.0 + room) * LIMIT * (1.0 + 8.0 / max(t, 1)) * deviation
+        if t > 0 and np.ptp(earlier) > 0.0 and abs(u) > tops[j] and abs(u - mean) > bound:
+            U[t, j] = mean + (np.sign(u - mean) * bound if abs(u - mean) <= 100.0 * bound else 0.0)
+            rooms[j] = 4.0 * (1.0 + room) - 1.0
+            tops[j] = max(tops[j], abs(U[t, j]) if room > 3.0 else 0.0)
+            continue
+        rooms[j], U[t, j], tops[j] = 0.9 * room, u, max(tops[j], abs(u))
+    return U, tops
 
 
 def by_definition(X: Matrix) -> list[Matrix]:
@@ -19,13 +46,13 @@ def by_definition(X: Matrix) -> list[Matrix]:
     out: list[list[Matrix]] = [[], [], [], []]
     norms = np.zeros(2)
     for t in range(1, len(X) + 1):
-        U = X[:t] - X[0]
+        U, top = believed(X[:t])
         spread = U.std(axis=0)
         # a column that has not moved has no spread, not even the rounding of a mean
         moving = np.ptp(U, axis=0) > 0
         s = np.where(moving, (U[-1] - U.mean(axis=0)) / np.where(spread > 0, spread, 1.0), 0.0)
-        top = np.abs(U).max(axis=0)
-        r = np.where(top > 0, U[-1] / np.where(top > 0, top, 1.0), 0.0)
+        s = np.clip(s, -0.4 * LIMIT, 0.4 * LIMIT)
+        r = np.clip(np.where(top > 0, U[-1] / np.where(top > 0, top, 1.0), 0.0), -1.0, 1.0)
         norms += [s @ s, r @ r]
         by = np.sqrt(np.divide(t, norms, out=np.zeros(2), where=norms > 0))
         squares = np.where(moving, (np.minimum(np.abs(s), SQUARE_LIMIT) ** 2 - 1.0) / 2.0, 0.0)
@@ -38,9 +65,11 @@ def by_definition(X: Matrix) -> list[Matrix]:
     return [np.array(view) for view in out]
 
 
-@given(streams)
-def test_views_are_their_definition(drawn: tuple[str, int, int, int]) -> None:
+@given(streams, st.lists(st.tuples(st.integers(0, 59), st.integers(0, 7), st.sampled_from([30.0, -1e6])), max_size=6))
+def test_views_are_their_definition(drawn: tuple[str, int, int, int], glitches: list[tuple[int, int, float]]) -> None:
     X = make_rows(*drawn)
+    for t, j, size in glitches:
+        X[t % len(X), j % X.shape[1]] = size
     for ours, expected in zip(Views(X.shape[1]).of_rows(X), by_definition(X), strict=True):
         assert_allclose(ours, expected, atol=1e-9)  # a spread by Welford against one by definition
 
@@ -84,3 +113,41 @@ def test_growing_is_having_had_zeros_before(width: int) -> None:
     wide.of_rows(X[:25])
     for ours, expected in zip(narrow.grown(3).of_rows(X[25:]), wide.of_rows(X[25:]), strict=True):
         assert_allclose(ours, expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("at", [0, 1, 2, 5, 100])
+def test_a_row_out_of_this_world_leaves_the_views_of_the_others_as_they_were(at: int) -> None:
+    X = np.random.default_rng(0).normal(size=(400, 4))
+    X[:, 2:] = np.random.default_rng(1).random((400, 2)) < [0.5, 0.05]
+    glitched = X.copy()
+    glitched[at] = [1e6, -1e6, 1e6, 1e6]
+    plain, views = Views(4).of_rows(X), Views(4).of_rows(glitched)
+    for ours, expected in zip(views[:3], plain[:3], strict=True):
+        for j in range(1, expected.shape[1]):
+            slope, _ = np.polyfit(expected[300:, j], ours[300:, j], 1)
+            assert 0.5 < abs(slope) < 2.0  # another first row is another origin and another peak
+            assert np.corrcoef(expected[300:, j], ours[300:, j])[0, 1] > 0.999
+
+
+def test_a_column_that_has_moved_for_good_is_followed_within_ten_rows() -> None:
+    X = np.random.default_rng(0).normal(size=(2000, 1))
+    X[1000:] += 1e7
+    views = Views(1)
+    views.of_rows(X[:1010])
+    _, deviation = views.moments()
+    assert deviation > 1e5
+    standard = views.of_rows(X[1010:])[0]
+    assert np.abs(standard[:, 1]).max() <= 0.4 * LIMIT / 0.5
+
+
+def test_views_of_an_earlier_file_go_on_to_believe_every_cell() -> None:
+    X = np.random.default_rng(0).normal(size=(100, 3))
+    X[50] = 1e6
+    views = Views(3, limit=np.inf)
+    views.of_rows(X[:40])
+    now = views.snapshot()
+    earlier = {"columns": now.array("columns")[:4], "totals": now.array("totals")[:3]}
+    restored = Views.restore(Snapshot("Views", arrays={**now.arrays, **earlier}))
+    for ours, expected in zip(restored.of_rows(X[40:]), views.of_rows(X[40:]), strict=True):
+        assert np.array_equal(ours, expected)
+    assert views.moments()[1].min() > 1e4

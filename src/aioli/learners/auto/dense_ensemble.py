@@ -27,7 +27,6 @@ from aioli.states.mixture.mixture import Mixture, announce_rows, mixture_cost
 from aioli.states.mixture.single_row import (
     DONE,
     LATE,
-    LONGEST,
     LOSS,
     NO_ROW,
     ROUNDS,
@@ -35,7 +34,7 @@ from aioli.states.mixture.single_row import (
     learn_row,
     predict_row,
 )
-from aioli.states.mixture.views import Views
+from aioli.states.mixture.views import LONGEST, Views
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
 
 __all__ = ["DenseEnsemble"]

@@ -24,7 +24,7 @@ __all__ = ["EnsembleState"]
 
 REVIEW = 4096  # rows after which an expert may retire
 
-Seen = tuple[Matrix, Vector, Matrix, Vector]  # of the views: statistics of the columns, totals, directions and phases
+Seen = tuple[Vector, Vector]  # of the views: statistics and basis
 Learning = tuple[*Seen, Matrix, Vector, Indices, Indices, Vector, Vector, Vector]  # what `learn_row` takes but a row
 Predicting = tuple[*Seen, Vector, Indices, Indices, Vector]  # what `predict_row` takes but a row
 
@@ -123,7 +123,7 @@ class EnsembleState:
             out[part] = kept[part, K + (WHOLE if awake else PROMPT)]
             if delayed is not None:
                 assert self._learning is not None
-                buffers, starts = self._learning[5], self._learning[6]
+                buffers, starts = self._learning[3], self._learning[4]
                 recount_rows(buffers, starts, Z, np.ascontiguousarray(kept[part, :K]), y[part], weights[part])
 
         return combine
@@ -199,7 +199,7 @@ class EnsembleState:
             self.states.append(moved.overwrite(state.P, state.w, state.tally, factored=state.factored))
         self._views = views
         kinds: Indices = np.array([expert.kind for expert in self.playing], dtype=np.int64)
-        seen = views.columns, views.totals, views.directions, views.phases
+        seen = views.statistics, views.basis
         shares = self._mixture.buffer
         self._learning = (*seen, views.row, buffers, starts, kinds, shares, self._logits_of_row, self._totals)
         self._predicting = (*seen, buffers, starts, kinds, shares)

@@ -29,15 +29,10 @@ KEPT = MEMORY  # plain names for Numba
 PROBABILITY = SLOTS - 1
 
 
-@compiled(
-    "f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],"
-    "f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1])"
-)
+@compiled("f8(f8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1])")
 def announce_row_late(
-    columns: Matrix,
-    totals: Vector,
-    directions: Matrix,
-    phases: Vector,
+    statistics: Vector,
+    basis: Vector,
     expert_buffers: Vector,
     starts: Indices,
     kinds: Indices,
@@ -54,21 +49,18 @@ def announce_row_late(
     """
     K = kinds.size
     Z = np.empty((1, K))
-    seen = columns, totals, directions, phases
-    if consult_rows(*seen, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
+    if consult_rows(statistics, basis, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
         return math.nan
     return announce_late(mixture_buffer.copy(), numbers, experts, stacker, Z[0], kept, np.empty(K + 5))
 
 
 @compiled(
-    "i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],"
+    "i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],"
     "f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8,f8,f8[::1],f8,i8)"
 )
 def learn_row_late(
-    columns: Matrix,
-    totals: Vector,
-    directions: Matrix,
-    phases: Vector,
+    statistics: Vector,
+    basis: Vector,
     views: Matrix,
     expert_buffers: Vector,
     starts: Indices,
@@ -91,7 +83,7 @@ def learn_row_late(
     `memory` and `logit` are of the row's announcement, whose label is `late` rows late; where both are NaN the row is
     announced now. Returns what `learn_row` does.
     """
-    outcome = teach_row(columns, totals, directions, phases, views, expert_buffers, starts, kinds, z, x, y, first)
+    outcome = teach_row(statistics, basis, views, expert_buffers, starts, kinds, z, x, y, first)
     if outcome != DONE:
         return outcome
     K = kinds.size

@@ -13,13 +13,12 @@ from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.single_row import LOGIT, RULES, SPOILED, TALLY, play_one, predict_logit_one
 from aioli.states.mixture.mixture import announce, combine_rows, unpack_compiled
-from aioli.states.mixture.views import SQUARE_WIDTH, VIEWS, WAVES, view_row
+from aioli.states.mixture.views import VIEWS, fill_views, is_row, view_width, widest_view
 from aioli.streams.sparse_rows import Indices
 
 __all__ = [
     "DONE",
     "LATE",
-    "LONGEST",
     "LOSS",
     "NO_ROW",
     "ROUNDS",
@@ -34,60 +33,18 @@ __all__ = [
 ]
 
 DONE, NO_ROW = -1, -2  # what `learn_row` returns, if not the number of an expert that must be factored first
-LONGEST = 1e150  # a row whose square is still finite
 TOTALS = 4
 ROUNDS, WEIGHT, LOSS, LATE = range(TOTALS)  # what is counted of the whole: late labels last
 SLOTS = 4
 LABEL, ROW_WEIGHT, SAID, PROBABILITY = range(SLOTS)  # behind the log-odds of the experts
-SQUARE, WAVE = VIEWS.index("square"), VIEWS.index("wave")
+KINDS = len(VIEWS)  # a plain name for Numba
 LOSS_TALLY, REGRET_TALLY, IRREGULAR_TALLY = int(Tally.LOSS), int(Tally.REGRET), int(Tally.IRREGULAR)
 
 
-@compiled("i8(i8,i8)")
-def view_width(kind: int, d: int) -> int:
-    """Return the width of a view of d columns, as `Views.widths` has it."""
-    if kind == SQUARE:
-        return 2 * min(d, SQUARE_WIDTH) + 1
-    return WAVES + 1 if kind == WAVE else d + 1
-
-
-@compiled("b1(f8[:,::1],f8[::1])", reassociate=True)
-def is_row(columns: Matrix, x: Vector) -> bool:
-    """Return whether x is finite and has the right width."""
-    if x.size != columns.shape[1]:
-        return False
-    norm2 = 0.0
-    for j in range(x.size):
-        norm2 += x[j] * x[j]
-    return math.sqrt(norm2) <= LONGEST
-
-
-@compiled("i8(i8[::1],i8,i8)")
-def read_width(kinds: Indices, kind: int, d: int) -> int:
-    """Return the width of a view that an expert reads, 0 of any other: that is not made."""
-    for i in range(kinds.size):
-        if kinds[i] == kind:
-            return view_width(kind, d)
-    return 0
-
-
-@compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],f8[:,::1])")
-def fill_views(
-    columns: Matrix, totals: Vector, directions: Matrix, phases: Vector, x: Vector, kinds: Indices, views: Matrix
-) -> None:
-    """Count the row in, and make the views that are read, each at the beginning of its row of `views`. O(d)."""
-    d = x.size
-    standard, peak = views[0, : d + 1], views[1, : read_width(kinds, 1, d)]
-    square, wave = views[SQUARE, : read_width(kinds, SQUARE, d)], views[WAVE, : read_width(kinds, WAVE, d)]
-    view_row(columns, totals, directions, phases, x, standard, peak, square, wave)
-
-
-@compiled("i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[:,::1],f8[:,::1])")
+@compiled("i8(f8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[:,::1],f8[:,::1])")
 def consult_rows(
-    columns: Matrix,
-    totals: Vector,
-    directions: Matrix,
-    phases: Vector,
+    statistics: Vector,
+    basis: Vector,
     expert_buffers: Vector,
     starts: Indices,
     kinds: Indices,
@@ -99,27 +56,24 @@ def consult_rows(
     It touches nothing, so that threads may predict side by side.
     """
     d = X.shape[1]
-    views = np.empty((4, max(view_width(0, d), view_width(SQUARE, d), view_width(WAVE, d))))
-    own_columns, own_totals = columns.copy(), totals.copy()
+    views = np.empty((KINDS, widest_view(d)))
+    own = statistics.copy()
     for t in range(len(X)):
-        if not is_row(columns, X[t]):
+        if not is_row(statistics, X[t]):
             return t
         if t > 0:
-            own_columns[...] = columns
-            own_totals[...] = totals
-        fill_views(own_columns, own_totals, directions, phases, X[t], kinds, views)
+            own[...] = statistics
+        fill_views(own, basis, X[t], kinds, views)
         for i in range(kinds.size):
             view = views[kinds[i], : view_width(kinds[i], d)]
             Z[t, i] = predict_logit_one(expert_buffers[starts[i] : starts[i + 1]], view)
     return -1
 
 
-@compiled("f8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
+@compiled("f8(f8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
 def predict_row(
-    columns: Matrix,
-    totals: Vector,
-    directions: Matrix,
-    phases: Vector,
+    statistics: Vector,
+    basis: Vector,
     expert_buffers: Vector,
     starts: Indices,
     kinds: Indices,
@@ -128,18 +82,15 @@ def predict_row(
 ) -> float:
     """Return the mixture's log-odds, as if the row came next, or NaN where x is no row; touches nothing. O(K d²)."""
     Z = np.empty((1, kinds.size))
-    seen = columns, totals, directions, phases
-    if consult_rows(*seen, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
+    if consult_rows(statistics, basis, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
         return math.nan
     return announce(unpack_compiled(mixture_buffer.copy(), kinds.size), Z[0])
 
 
-@compiled("i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8,i8)")
+@compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8,i8)")
 def teach_row(
-    columns: Matrix,
-    totals: Vector,
-    directions: Matrix,
-    phases: Vector,
+    statistics: Vector,
+    basis: Vector,
     views: Matrix,
     expert_buffers: Vector,
     starts: Indices,
@@ -152,9 +103,9 @@ def teach_row(
     """Let the experts from `first` on learn the row; z receives what each would have said of it now. O(K d²)."""
     d = x.size
     if first == 0:
-        if not is_row(columns, x):
+        if not is_row(statistics, x):
             return NO_ROW
-        fill_views(columns, totals, directions, phases, x, kinds, views)
+        fill_views(statistics, basis, x, kinds, views)
     for i in range(first, kinds.size):
         buffer = expert_buffers[starts[i] : starts[i + 1]]
         p = play_one(buffer, views[kinds[i], : view_width(kinds[i], d)], y, math.nan)
@@ -164,14 +115,10 @@ def teach_row(
     return DONE
 
 
-@compiled(
-    "i8(f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,i8)"
-)
+@compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,i8)")
 def learn_row(
-    columns: Matrix,
-    totals: Vector,
-    directions: Matrix,
-    phases: Vector,
+    statistics: Vector,
+    basis: Vector,
     views: Matrix,
     expert_buffers: Vector,
     starts: Indices,
@@ -184,7 +131,7 @@ def learn_row(
     first: int,
 ) -> int:
     """Play the row from expert `first` on; z receives their log-odds, and last the probability announced. O(K d²)."""
-    outcome = teach_row(columns, totals, directions, phases, views, expert_buffers, starts, kinds, z, x, y, first)
+    outcome = teach_row(statistics, basis, views, expert_buffers, starts, kinds, z, x, y, first)
     if outcome != DONE:
         return outcome
     K = kinds.size

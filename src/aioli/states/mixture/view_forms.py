@@ -1,0 +1,61 @@
+"""The views of a row that are made from its standard view: squares and waves. See `states.mixture.views`."""
+
+import math
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.states.mixture.column_statistics import SPREAD
+
+__all__ = ["SQUARE_LIMIT", "SQUARE_WIDTH", "WAVES", "make_waves", "pair_with_squares", "scale"]
+
+WAVES = 32
+SQUARE_WIDTH = 64  # squares are taken of the first columns only: beyond, they would cost more than they bring
+SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
+
+
+@compiled("void(f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
+def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
+    """Write each column beside its square, so that a new column comes last. O(d)."""
+    for j in range(square.size // 2):
+        s = standard[1 + j]
+        moved = columns[SPREAD, j] / n > 0.0
+        square[1 + 2 * j] = by * s
+        square[2 + 2 * j] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if moved else 0.0
+    square[0] = 1.0
+
+
+@compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
+def make_waves(directions: Matrix, phases: Vector, standard: Vector, wave: Vector) -> None:
+    """Write a parabola for each half wave, within 6 % of a sine: vector instructions can do it. O(d)."""
+    for k in range(WAVES):
+        wave[1 + k] = phases[k]
+    turn = 1.0 / (2.0 * math.pi)
+    d = directions.shape[0]
+    for j in range(0, d - 3, 4):  # four columns a pass: each pass waits for what the last one wrote
+        a, b = turn * standard[1 + j], turn * standard[2 + j]
+        c, e = turn * standard[3 + j], turn * standard[4 + j]
+        if a != 0.0 or b != 0.0 or c != 0.0 or e != 0.0:
+            for k in range(WAVES):
+                wave[1 + k] += (a * directions[j, k] + b * directions[j + 1, k]) + (
+                    c * directions[j + 2, k] + e * directions[j + 3, k]
+                )
+    for j in range(d - d % 4, d):
+        a = turn * standard[1 + j]
+        if a != 0.0:
+            for k in range(WAVES):
+                wave[1 + k] += a * directions[j, k]
+    height = math.sqrt(2.0 / WAVES) * 4.0
+    for k in range(WAVES):
+        t = wave[1 + k]
+        t = 2.0 * (t - np.floor(t)) - 1.0
+        wave[1 + k] = height * t * (1.0 - abs(t))
+    wave[0] = 1.0
+
+
+@compiled("void(f8[::1],f8)", reassociate=True, inline=True)
+def scale(view: Vector, by: float) -> None:
+    """Multiply a view, and put the 1 in front. O(d)."""
+    for i in range(1, view.size):
+        view[i] *= by
+    view[0] = 1.0
