@@ -88,6 +88,17 @@ class Kernel:
                 return np.power((self.gamma or 1.0) * X.squares + self.coef0, self.degree)
         return np.ones(len(X.squares))
 
+    def accuracy(self, X: Block) -> float:
+        """Return how far rounding may move the kernel of two of these rows, as a share of √k(x,x)·√k(y,y)."""
+        terms = X.rows.shape[1] if isinstance(X.rows, np.ndarray) else int(np.diff(X.rows.indptr).max(initial=0))
+        sums = (terms + 4.0) * np.finfo(np.float64).eps
+        if self.kernel == "poly":
+            return 2.0 * float(self.degree) * sums
+        if self.kernel == "rbf":  # by a product of matrices, an error of ‖x‖² is one of the exponent
+            exponent = 4.0 * (self.gamma or 1.0) * float(X.squares.max(initial=0.0)) * sums
+            return sums + min(exponent, terms * CANCELLING)
+        return sums
+
 
 def gram(kernel: Kernel, X: Block, kept: Block, kept_diagonal: Vector, first: int | None) -> tuple[Matrix, Matrix]:
     """Return the kernel of X with the rows kept, and among themselves. O(nnz) a pair.

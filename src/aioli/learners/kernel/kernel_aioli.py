@@ -151,7 +151,8 @@ class KernelAIOLI(RemembersParts, RowsLearner[Rows | SparseRows]):
         if not tight:
             return running_certificate(self._memory.state)
         with one_blas_thread():
-            return tight_certificate(self._memory.state, self._memory.whole_kernel())
+            K = self._memory.whole_kernel()
+            return tight_certificate(self._memory.state, K, self._memory.length(K))
 
     @property
     def effective_dimension_(self) -> float:

@@ -1,7 +1,9 @@
 """The memory of a kernel learner, which plays rows: the kernel, the rows, and the factor that grows with them."""
 
 import math
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -12,6 +14,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.root import root_many
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Snapshot
+from aioli.states.kernel.certificate import length_by_kernel
 from aioli.states.kernel.growing_cholesky import PANEL, ROUNDING, GrowingCholesky
 from aioli.states.kernel.kept_rows import Block, KeptRows, KernelRows, block_of
 
@@ -99,6 +102,21 @@ class KernelMemory:
         K = self.kernel.matrix(block, block)
         np.fill_diagonal(K, self.state.diagonal - self.one)
         return 0.5 * (K + K.T) + self.one
+
+    def length(self, K: Matrix) -> Callable[[Vector], float]:
+        r"""Return a function that bounds $\|\Phi^\top q\|$ from above, for rows of the kernel matrix K.
+
+        With the linear kernel Φ is known, and the bound good to ε; otherwise to √ε, as it is the root of a difference.
+        """
+        block, norms = self.kept.block(), np.sqrt(self.state.diagonal)
+        if self.kernel.kernel != "linear":
+            return partial(length_by_kernel, K, norms, self.kernel.accuracy(block))
+
+        def of_rows(q: Vector) -> float:
+            rounding = (len(q) + 2.0) * np.finfo(np.float64).eps * float(np.abs(q) @ norms)
+            return math.hypot(float(np.linalg.norm(block.rows.T @ q)), self.one * float(q.sum())) + rounding
+
+        return of_rows
 
     def kernel_columns(self, count: int, start: int, stop: int) -> Matrix:
         """Return the kernel of the first `count` rows with those from start to stop."""

@@ -24,6 +24,7 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.spec import GameSpec, Rule
 from aioli.outcomes.two_classes import Tally, count_round, play_round
 from aioli.snapshots.tree import Snapshot
+from aioli.states.kernel.surrogates import SLOPE, TOUCH, touching_point
 
 __all__ = ["LEVERAGE", "LOG_DET", "NOISE", "PANEL", "ROUNDING", "GrowingCholesky"]
 
@@ -47,6 +48,7 @@ class GrowingCholesky:
         self.panels: list[Matrix] = []  # the i-th has PANEL rows of L, as long as the last of them
         self.ledger: Matrix = np.zeros((PANEL, 4))  # a row each: β, 2λ/h, k(x,x), and its leverage once asked for
         self.levers = 0  # how many have been asked for
+        self.surrogates: Matrix | None = np.zeros((PANEL, 2))  # z and g of each row; None where an older file lacks them
 
     def draft(self) -> Self:
         """Return the same state, to play on with and keep or drop: it writes beyond what the original reads. O(t)."""
@@ -59,12 +61,11 @@ class GrowingCholesky:
         panels = {
             f"factor {i}": panel[: min(PANEL, self.count - i * PANEL)].copy() for i, panel in enumerate(self.panels)
         }
-        return Snapshot(
-            "GrowingCholesky",
-            {"count": self.count, "levers": self.levers},
-            {"ledger": self.ledger[: self.count].copy(), "tally": self.tally.copy(), **panels},
-            {"spec": self.spec.snapshot()},
-        )
+        arrays = {"ledger": self.ledger[: self.count].copy(), "tally": self.tally.copy(), **panels}
+        if self.surrogates is not None:
+            arrays["surrogates"] = self.surrogates[: self.count].copy()
+        values = {"count": self.count, "levers": self.levers, "with surrogates": self.surrogates is not None}
+        return Snapshot("GrowingCholesky", values, arrays, {"spec": self.spec.snapshot()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -82,6 +83,10 @@ class GrowingCholesky:
         state.ledger = np.zeros((max(len(starts), 1) * PANEL, state.ledger.shape[1]))
         state.ledger[: state.count] = snapshot.array("ledger", (state.count, state.ledger.shape[1]))
         state.tally[:] = snapshot.array("tally", state.tally.shape)
+        state.surrogates = None
+        if "with surrogates" in snapshot.values and snapshot.flag("with surrogates"):
+            state.surrogates = np.zeros((len(state.ledger), 2))
+            state.surrogates[: state.count] = snapshot.array("surrogates", (state.count, 2))
         return state
 
     @property
@@ -137,8 +142,8 @@ class GrowingCholesky:
         norms = np.sqrt(np.diagonal(own))
         entries = np.empty((len(y), LEVERAGE))
         entries[:, DIAGONAL] = np.diagonal(own)
-        tally = self.tally.copy()
-        played = play_square(square, m, self.spec.packed, powers, norms, y, weights, logits, entries, tally)
+        tally, touches = self.tally.copy(), np.empty((len(y), 2))
+        played = play_square(square, m, self.spec.packed, powers, norms, y, weights, logits, entries, touches, tally)
         if played < len(y):
             return int(played)
         start = self.count - self.count % PANEL
@@ -150,7 +155,11 @@ class GrowingCholesky:
         after = self.count + len(y)
         if after > len(self.ledger):
             self.ledger = np.concatenate([self.ledger, np.zeros_like(self.ledger)])
+            if self.surrogates is not None:
+                self.surrogates = np.concatenate([self.surrogates, np.zeros_like(self.surrogates)])
         self.ledger[self.count : after, :LEVERAGE] = entries
+        if self.surrogates is not None:
+            self.surrogates[self.count : after] = touches
         self.count, self.tally = after, tally
         return len(y)
 
@@ -187,7 +196,7 @@ def substitute(panel: Matrix, rows: int, g: Vector) -> None:
 
 
 @compiled(
-    "i8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[::1])",
+    "i8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1])",
     reassociate=True,
 )
 def play_square(
@@ -200,6 +209,7 @@ def play_square(
     weights: Vector,
     logits: Vector,
     entries: Matrix,
+    touches: Matrix,
     tally: Vector,
 ) -> int:
     """Play b rows knowing what earlier rows leave of their kernel; `square` becomes their corner of L. O(b²) a row."""
@@ -209,6 +219,7 @@ def play_square(
         if not left >= -ROUNDING * norms[j] * norms[j]:
             return j
         v = max(left, 0.0) / ridge
+        touches[j, TOUCH], touches[j, SLOPE] = touching_point(rules, m[j], v, y[j], weights[j])
         z, gamma, alpha, inst, loss, v_after = play_round(rules, m[j], v, norms[j], y[j], weights[j], logits[j])
         d = STIFFEST
         if gamma > 0.0:

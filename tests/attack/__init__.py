@@ -1,0 +1,1 @@
+"""Attacks on the promises: certificates, files, faults and kills, for as long as one likes."""
