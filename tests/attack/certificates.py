@@ -133,12 +133,12 @@ class Game:
 
     def _teach(self, learner: Model, start: int, stop: int) -> None:
         grown = self.grows and self.d > 1 and self.learner in ("AIOLI", "KernelAIOLI", "Wide")
-        columns = self.d - 1 if grown else self.d
+        columns, switch = self.d - 1 if grown else self.d, max((start + stop) // 2, start + 1)
         if grown:
-            self.X[start : (start + stop) // 2, columns:] = 0.0
+            self.X[start:switch, columns:] = 0.0
         owed: list[tuple[int, float]] = []
         for t in range(start, stop):
-            if grown and t == (start + stop) // 2 and t > start:
+            if grown and t == switch:
                 learner.grow(self.d - columns)
                 columns = self.d
             x = self.X[t, :columns] if grown else self.X[t]

@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from attack.certificates import try_certificate
 from numpy.testing import assert_allclose
 
 from aioli import KernelAIOLI
 from aioli.evaluate.hindsight import best_in_ball
+from attack.certificates import try_certificate
 
 SAMPLE = range(70)
 

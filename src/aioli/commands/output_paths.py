@@ -3,13 +3,24 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from aioli.store.checkpoints import OWN_FILES
 from aioli.streams.files.formats import FORMATS
 
-__all__ = ["check_apart"]
+__all__ = ["check_apart", "check_outside"]
 
 ENDINGS = tuple(
     f".{ending}" for endings in FORMATS.values() for ending in endings
 )  # of files that a folder is read for
+
+
+def check_outside(folder: str, paths: Iterable[str | None]) -> None:
+    """Refuse to read or write what a checkpoint's folder keeps for itself: it is deleted when the run is over."""
+    kept = Path(folder).resolve()
+    for path in (Path(name).resolve() for name in paths if name is not None):
+        if path == kept:
+            raise ValueError(f"{path}: is the folder of the checkpoint; give the checkpoint a folder of its own")
+        if path.parent == kept and path.name.casefold() in OWN_FILES:
+            raise ValueError(f"{path}: is a file of the checkpoint itself, and would be lost with it; give another name")
 
 
 def check_apart(read: Iterable[str], written: Iterable[str | None]) -> None:

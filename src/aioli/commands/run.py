@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for
 from aioli.commands.options import RunOptions, check_answers
-from aioli.commands.output_paths import check_apart
+from aioli.commands.output_paths import check_apart, check_outside
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError
 from aioli.evaluate.run import Run
@@ -26,7 +26,10 @@ def run_stream(options: RunOptions) -> None:
     _ = options.lateness  # refused before anything is written
     if options.resume and options.checkpoint is None:
         raise AioliError("--resume needs --checkpoint DIR: the folder that the run was kept in")
-    check_apart([options.source], [options.save, options.report, options.predictions])
+    results = [options.save, options.report, options.predictions]
+    check_apart([options.source], results)
+    if options.checkpoint is not None:
+        check_outside(options.checkpoint, [options.source, *results])
     for path in (options.save, options.report):
         if path is not None:
             check_target(path)

@@ -34,7 +34,7 @@ WEIGHTS = 30  # of the largest, on the page
 def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: float, rows_per_second: float) -> None:
     """Write the files that were asked for, then print the summary."""
     if options.predictions is not None and spool is not None:
-        write_predictions(options.predictions, spool, run.stream.labels.names, options.checkpoint)
+        write_predictions(options.predictions, spool, run.stream.labels.names)
     if options.save is not None:
         save_model(options.save, run.learner, run.taught)
     find_regret(run)

@@ -74,8 +74,8 @@ def write_document(path: str | os.PathLike[str], document: str) -> None:
         raise FileNotFoundError(f"{path}: there is no folder {target.parent}; make it, or give another path")
     if target.exists() and not target.is_file():
         raise ValueError(f"{path}: is there already, and is not a file; give another path")
-    with replacing(target.resolve()) as temporary:  # a link stays a link
-        temporary.write_text(document, "utf-8", newline="\n")
+    with replacing(target) as file:
+        file.write(document.encode())
 
 
 def gain(loss: float, base: float | None) -> str:

@@ -29,11 +29,11 @@ TYPES = ("float64", "int64", "uint8")
 SEPARATOR = "/"
 
 
-def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot, owner: str | None = None) -> None:
-    """Write a snapshot to a file, whole or not at all; `owner` as in `replacing`."""
+def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
+    """Write a snapshot to a file, whole or not at all."""
     data = to_bytes(snapshot)
-    with replacing(path, owner) as temporary:
-        temporary.write_bytes(data)
+    with replacing(path) as file:
+        file.write(data)
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:

@@ -13,16 +13,16 @@ from aioli.learners.protocol import Learner
 from aioli.learners.registry import restore_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Plain, Snapshot
-from aioli.snapshots.whole_files import os_errors_naming, part_of
+from aioli.snapshots.whole_files import clear_parts, os_errors_naming
 from aioli.store.folder_lock import FolderLock
 from aioli.store.models import require_saves
 from aioli.store.predictions import Spool
 
-__all__ = ["Checkpoints"]
+__all__ = ["OWN_FILES", "Checkpoints"]
 
 STATE, PREDICTIONS = "run.aioli", "predictions.spool"
+OWN_FILES = (STATE, PREDICTIONS)  # what a checkpoint's folder holds, and loses when the run is over
 NUMBERS = ("log_loss", "recent", "base_rate", "certificate", "regret")  # of a point of the history
-OWNER = "checkpoint"  # of the file that becomes the state when it is whole
 
 
 class Checkpoints:
@@ -60,8 +60,8 @@ class Checkpoints:
             raise
 
     def _find(self, resume: bool) -> None:
-        self._clear()
         path = self.folder / STATE
+        clear_parts(path)
         if not path.exists():
             return
         if not resume:
@@ -98,7 +98,8 @@ class Checkpoints:
 
     def spool(self) -> Spool:
         """Open the spool of predictions, truncated to the checkpoint's rows; `keep` syncs it before each checkpoint."""
-        self._spool = Spool(self.folder / PREDICTIONS, self.rows)
+        checksum = None if self.found is None else self.found.optional_text("predictions")
+        self._spool = Spool(self.folder / PREDICTIONS, self.rows, checksum)
         return self._spool
 
     def restore(self, run: Run) -> None:
@@ -129,10 +130,12 @@ class Checkpoints:
             parts["known"] = run.known  # as wide as the learner
         history = [_plain_point(point) for point in run.history.points]
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
+        if self._spool is not None:
+            values["predictions"] = self._spool.checksum
         arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}
         snapshot = Snapshot("Run", values, arrays, parts)
         with os_errors_naming(self.folder):
-            write_snapshot(self.folder / STATE, snapshot, OWNER)
+            write_snapshot(self.folder / STATE, snapshot)
         self.found = snapshot
 
     def remove(self) -> None:
@@ -141,14 +144,10 @@ class Checkpoints:
 
     def close(self) -> None:
         """Release the folder; the predictions stay there only beside a checkpoint."""
-        self._clear()
+        clear_parts(self.folder / STATE)
         if not (self.folder / STATE).exists():
             (self.folder / PREDICTIONS).unlink(missing_ok=True)
         self._lock.release()
-
-    def _clear(self) -> None:
-        """Delete the unfinished temporary file of a run that was killed."""
-        part_of(self.folder / STATE, OWNER).unlink(missing_ok=True)
 
 
 def _plain_point(point: Point) -> dict[str, Plain]:

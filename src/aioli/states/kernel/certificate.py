@@ -30,7 +30,9 @@ def running_certificate(state: GrowingCholesky) -> Certificate:
     return _certificate(state, state.spec.ridge * state.spec.radius**2)
 
 
-def tight_certificate(state: GrowingCholesky, K: Matrix, length: Callable[[Vector], float] | None = None) -> Certificate:
+def tight_certificate(
+    state: GrowingCholesky, K: Matrix, length: Callable[[Vector], float] | None = None
+) -> Certificate:
     r"""Return the least certificate that the run proves, by a trust-region problem in the span of the rows. O(t³).
 
     The regret is at most $\sum_s \ell_s - \min_{\|f\| \le B} \sum_s \hat\ell_s(f)$, over the surrogates as they were
@@ -68,7 +70,9 @@ def tight_certificate(state: GrowingCholesky, K: Matrix, length: Callable[[Vecto
     loss = float(state.tally[Tally.LOSS])
     late = loss - float(losses_at(z, g).sum()) + (state.count + 16.0) * EPSILON * loss  # of labels that came late
     running = _certificate(state, prior)
-    return running if not least + late < running else _certificate(state, least + late - float(state.tally[Tally.REGRET]))
+    return (
+        running if not least + late < running else _certificate(state, least + late - float(state.tally[Tally.REGRET]))
+    )
 
 
 def length_by_kernel(K: Matrix, norms: Vector, accuracy: float, q: Vector) -> float:

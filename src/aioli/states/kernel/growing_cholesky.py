@@ -48,7 +48,9 @@ class GrowingCholesky:
         self.panels: list[Matrix] = []  # the i-th has PANEL rows of L, as long as the last of them
         self.ledger: Matrix = np.zeros((PANEL, 4))  # a row each: β, 2λ/h, k(x,x), and its leverage once asked for
         self.levers = 0  # how many have been asked for
-        self.surrogates: Matrix | None = np.zeros((PANEL, 2))  # z and g of each row; None where an older file lacks them
+        self.surrogates: Matrix | None = np.zeros(
+            (PANEL, 2)
+        )  # z and g of each row; None where an older file lacks them
 
     def draft(self) -> Self:
         """Return the same state, to play on with and keep or drop: it writes beyond what the original reads. O(t)."""

@@ -1,8 +1,8 @@
 r"""The surrogate of each row that the kernel form has learned from: a parabola below its loss, on the whole ball.
 
-$\hat\ell_s(f) = L_s + g_s(f - z_s) + \tfrac12h_s(f - z_s)^2$ with f the value at the row, $g_s = \omega(p - y)$ the slope
-at the point z where it touches the loss, and L the loss there. Whatever rounding does to the factor, this stays true:
-it needs nothing of the state but z, and any z will do.
+$\hat\ell_s(f) = L_s + g_s(f - z_s) + \tfrac12h_s(f - z_s)^2$ with f the value at the row, $g_s = \omega(p - y)$ the
+slope at the point z where it touches the loss, and L the loss there. Whatever rounding does to the factor, this stays
+true: it needs nothing of the state but z, and any z will do.
 """
 
 import math
@@ -34,7 +34,7 @@ def touching_point(rules: Vector, m: float, v: float, y: float, weight: float) -
 
 
 def losses_at(z: Vector, g: Vector) -> Vector:
-    r"""Return the loss of each row at z, given its slope: $|g|\,\mathrm{softplus}(s)/\sigma(s)$, s = z towards a miss."""
+    r"""Return the loss of each row at z, given its slope: $|g|\,\mathrm{softplus}(s)/\sigma(s)$, $s = \pm z$."""
     s = np.where(g > 0.0, z, -z)
     e = np.exp(-np.abs(s))
     small = np.where(e > 0.0, np.log1p(e) / np.where(e > 0.0, e, 1.0), 1.0)  # softplus(s)/e for s < 0
