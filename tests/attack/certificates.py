@@ -68,13 +68,14 @@ class Game:
         self.kernel = str(rng.choice(["linear", "poly", "rbf", "laplacian"]))
         self.gamma = 10.0 ** rng.uniform(-3, 3)
         self.weighted, self.late, self.grows = (bool(rng.random() < share) for share in (0.4, 0.3, 0.3))
-        X = make_rows(self.rows_kind, self.n, self.d, seed) * self.scale
-        self.X: Matrix = np.round(X) if rng.random() < 0.2 else X
+        self.X: Matrix = make_rows(self.rows_kind, self.n, self.d, seed) * self.scale
+        if rng.random() < 0.2:
+            self.X = np.asarray(np.round(self.X), np.float64)
         self.y = make_labels(self.X, seed)
         if self.labelling == "noise":
             self.y = rng.integers(0, 2, self.n).astype(np.float64)
         elif self.labelling == "alternating":
-            self.y = np.arange(self.n) % 2.0
+            self.y = np.asarray(np.arange(self.n) % 2, np.float64)
         elif self.labelling == "one class":
             self.y = np.full(self.n, float(rng.integers(0, 2)))
         drawn = rng.choice([0.0, 0.3, 1.0, 3.0, 60.0, 1e4], size=self.n)

@@ -53,7 +53,9 @@ def test_a_pipe_or_a_device_is_refused_and_stays(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     for path in (pipe, Path(os.devnull)):
-        with pytest.raises(ValueError, match="is a device or a pipe, which cannot be replaced; give the name of a file"):
+        with pytest.raises(
+            ValueError, match="is a device or a pipe, which cannot be replaced; give the name of a file"
+        ):
             check_target(str(path))
         with pytest.raises(ValueError, match="is a device or a pipe"):
             AIOLI().save(path)

@@ -20,7 +20,9 @@ def check_outside(folder: str, paths: Iterable[str | None]) -> None:
         if path == kept:
             raise ValueError(f"{path}: is the folder of the checkpoint; give the checkpoint a folder of its own")
         if path.parent == kept and path.name.casefold() in OWN_FILES:
-            raise ValueError(f"{path}: is a file of the checkpoint itself, and would be lost with it; give another name")
+            raise ValueError(
+                f"{path}: is a file of the checkpoint itself, and would be lost with it; give another name"
+            )
 
 
 def check_apart(read: Iterable[str], written: Iterable[str | None]) -> None:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 __all__ = ["DiskFile", "check_target", "clear_parts", "os_errors_naming", "replacing"]
 
 POSIX = os.name == "posix"
-BINARY = os.O_BINARY if sys.platform == "win32" else 0
 
 
 class DiskFile(io.RawIOBase):
@@ -118,7 +117,10 @@ def _create(target: Path) -> tuple[Path, int]:
     """Create a temporary file beside the target, locked, so that `clear_parts` of another process leaves it alone."""
     while True:
         temporary = target.with_name(f"{_part_prefix(target)}{secrets.token_hex(8)}.part")
-        handle = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | BINARY, 0o666)
+        flags = os.O_RDWR | os.O_CREAT | os.O_EXCL
+        if sys.platform == "win32":
+            flags |= os.O_BINARY
+        handle = os.open(temporary, flags, 0o666)
         if not POSIX or (_lock(handle, without_locks=True) and os.fstat(handle).st_nlink):  # else it was cleared away
             return temporary, handle
         os.close(handle)

@@ -17,6 +17,7 @@ from aioli.snapshots.whole_files import clear_parts, os_errors_naming
 from aioli.store.folder_lock import FolderLock
 from aioli.store.models import require_saves
 from aioli.store.predictions import Spool
+from aioli.streams.files.marks import check_unchanged
 
 __all__ = ["OWN_FILES", "Checkpoints"]
 
@@ -103,9 +104,15 @@ class Checkpoints:
         return self._spool
 
     def restore(self, run: Run) -> None:
-        """Put scores, history and position of the checkpoint into a new run; do nothing where there is none."""
+        """Put scores, history and position of the checkpoint into a new run; do nothing where there is none.
+
+        A run whose files are not those that the checkpoint's had read is refused.
+        """
         if self.found is None:
             return
+        files = self.found.values.get("files")
+        count = len(files) if isinstance(files, Sequence) else 0
+        check_unchanged(run.stream.name, files, run.stream.marks(count))
         run.scoring.scores = type(run.scoring.scores).restore(self.found.part("scores"))
         if isinstance(run.player, DelayedPlayer):
             run.player.waiting = WaitingRows.restore(self.found.part("waiting"))
@@ -130,6 +137,7 @@ class Checkpoints:
             parts["known"] = run.known  # as wide as the learner
         history = [_plain_point(point) for point in run.history.points]
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
+        values["files"] = run.stream.marks()
         if self._spool is not None:
             values["predictions"] = self._spool.checksum
         arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}

@@ -10,7 +10,9 @@ import numpy as np
 from aioli.errors import FileRefused
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.encoding import Encoder, column_kinds
-from aioli.streams.files.formats import listed, open_reader
+from aioli.streams.files.byte_source import STANDARD_INPUT
+from aioli.streams.files.formats import FolderReader, listed, open_reader
+from aioli.streams.files.marks import Mark, mark_of
 from aioli.streams.files.table import (
     CATEGORY,
     DATE,
@@ -107,6 +109,7 @@ class FileStream:
         self.reading = reading
         self._position = None if snapshot is None else _position_in(snapshot)
         self._moving = snapshot is None or self._position is not None  # when predicting, the training scale is kept
+        self._mark = mark_of(Path(name)) if name != STANDARD_INPUT and Path(name).is_file() else None
         self._reader = open_reader(name, reading.format, reading.delimiter, reading.header)
         self.sparse = self._reader.sparse
         self.label: str | None = None
@@ -184,6 +187,12 @@ class FileStream:
     def rereadable(self) -> bool:
         """Whether the file can be opened a second time; a pipe cannot, by whatever name."""
         return Path(self.name).is_file() or Path(self.name).is_dir()
+
+    def marks(self, count: int = 0) -> list[Mark]:
+        """Return what is remembered of the files read so far, or of the first `count`; of a pipe nothing is."""
+        if isinstance(self._reader, FolderReader):
+            return self._reader.marks(count)
+        return [] if self._mark is None else [self._mark]
 
     @property
     def fraction(self) -> float | None:

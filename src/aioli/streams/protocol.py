@@ -6,6 +6,7 @@ from typing import Protocol
 
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.marks import Mark
 from aioli.streams.files.table import Features, SparseTable, Table, Tables
 from aioli.streams.files.where import Where
 from aioli.streams.labels import Labels
@@ -87,6 +88,9 @@ class Stream(Protocol):
     @property
     def rereadable(self) -> bool:
         """Whether `read_again` can give the rows a second time; a pipe cannot."""
+
+    def marks(self, count: int = 0) -> list[Mark]:
+        """Return what is remembered of the files read so far, or of the first `count`; nothing where there is none."""
 
     def tables(self) -> Tables:
         """Yield the tables that are left; this may be done ahead, in another thread."""

@@ -9,6 +9,7 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.marks import Mark
 from aioli.streams.files.table import NUMBER, SparseTable, Table, Tables
 from aioli.streams.files.where import Numbered, Where
 from aioli.streams.labels import Labels
@@ -61,6 +62,10 @@ class SyntheticStream:
         self._answers: Vector = np.empty(rows if self.hostile else 0)  # the adversary's labels, in the order of rows
         if snapshot is not None:
             self._go_on(snapshot.of("SyntheticStream"))
+
+    def marks(self, count: int = 0) -> list[Mark]:  # noqa: ARG002
+        """Return nothing: no file is read."""
+        return []
 
     def _go_on(self, snapshot: Snapshot) -> None:
         self.labels = Labels.restore(snapshot.part("labels"))

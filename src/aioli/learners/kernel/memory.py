@@ -114,7 +114,8 @@ class KernelMemory:
 
         def of_rows(q: Vector) -> float:
             rounding = (len(q) + 2.0) * np.finfo(np.float64).eps * float(np.abs(q) @ norms)
-            return math.hypot(float(np.linalg.norm(block.rows.T @ q)), self.one * float(q.sum())) + rounding
+            total: Vector = np.asarray(q @ block.rows, np.float64)
+            return math.hypot(float(np.linalg.norm(total)), self.one * float(q.sum())) + rounding
 
         return of_rows
 

@@ -10,6 +10,7 @@ from aioli.streams.files.arrow import ArrowFile
 from aioli.streams.files.byte_source import STANDARD_INPUT, Source
 from aioli.streams.files.delimited import Delimited
 from aioli.streams.files.jsonlines import JSONLines
+from aioli.streams.files.marks import Mark, mark_of
 from aioli.streams.files.svmlight import SVMLight
 from aioli.streams.files.table import Position, Reader, Table, Tables
 from aioli.streams.files.vowpal import VowpalText
@@ -69,6 +70,7 @@ class FolderReader:
             message = f"{name}: has files of several kinds, {', '.join(sorted(kinds))}; say which with --format"
             raise FileRefused(message, path=name)
         self._at = 0
+        self._marks: dict[int, Mark] = {}
         self._first = self._current = self._reader(0)
         self.sparse, self.grows = self._first.sparse, self._first.grows
 
@@ -105,6 +107,11 @@ class FolderReader:
         finally:
             self.close()
 
+    def marks(self, count: int = 0) -> list[Mark]:
+        """Return what is remembered of the files that were opened so far, or of the first `count`, if that is more."""
+        count = min(max(count, self._at + 1), len(self._files))
+        return [self._marks.get(k) or mark_of(self._files[k]) for k in range(count)]
+
     def _compare_columns(self) -> None:
         if self.grows or list(self._current.columns) == list(self.columns):
             return
@@ -116,6 +123,7 @@ class FolderReader:
         )
 
     def _reader(self, index: int) -> Reader:
+        self._marks[index] = mark_of(self._files[index])
         return open_reader(str(self._files[index]), *self._options)
 
 
