@@ -23,6 +23,7 @@ _HOMES = {
     "ClassAIOLI": "aioli.learners.classes.class_aioli",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
+    "Forest": "aioli.learners.forest.forest",
     "Foster": "aioli.learners.foster.foster",
     "KernelAIOLI": "aioli.learners.kernel.kernel_aioli",
     "MaximumLikelihood": "aioli.learners.baselines.maximum_likelihood",
@@ -49,6 +50,7 @@ __all__ = [
     "Auto",
     "Certificate",
     "ClassAIOLI",
+    "Forest",
     "Foster",
     "KernelAIOLI",
     "MaximumLikelihood",
@@ -72,6 +74,7 @@ if TYPE_CHECKING:
     from aioli.learners.baselines.smp import SMP
     from aioli.learners.batch.online_to_batch import OnlineToBatch
     from aioli.learners.classes.class_aioli import ClassAIOLI
+    from aioli.learners.forest.forest import Forest
     from aioli.learners.foster.foster import Foster
     from aioli.learners.kernel.kernel_aioli import KernelAIOLI
     from aioli.learners.kernel.nystrom import Nystrom
