@@ -21,6 +21,7 @@ _HOMES = {
     "Auto": "aioli.learners.auto.auto",
     "Certificate": "aioli.states.certificate",
     "ClassAIOLI": "aioli.learners.classes.class_aioli",
+    "ClassAuto": "aioli.learners.classes.class_auto",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
     "Forest": "aioli.learners.forest.forest",
@@ -50,6 +51,7 @@ __all__ = [
     "Auto",
     "Certificate",
     "ClassAIOLI",
+    "ClassAuto",
     "Forest",
     "Foster",
     "KernelAIOLI",
@@ -74,6 +76,7 @@ if TYPE_CHECKING:
     from aioli.learners.baselines.smp import SMP
     from aioli.learners.batch.online_to_batch import OnlineToBatch
     from aioli.learners.classes.class_aioli import ClassAIOLI
+    from aioli.learners.classes.class_auto import ClassAuto
     from aioli.learners.forest.forest import Forest
     from aioli.learners.foster.foster import Foster
     from aioli.learners.kernel.kernel_aioli import KernelAIOLI
