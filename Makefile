@@ -10,11 +10,11 @@ demo: .venv/.dev
 	$(BIN)/aioli demo
 
 test: .venv/.dev
-	$(BIN)/pytest --numprocesses=auto
+	$(BIN)/pytest --numprocesses=auto --dist=loadgroup
 
 # the same tests with all of their examples, of which `make test` tries a fixed part
 thorough: .venv/.dev
-	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto
+	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --dist=loadgroup
 
 # every learner through every property that it promises, as a table
 contracts: .venv/.dev

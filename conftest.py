@@ -1,8 +1,13 @@
-"""Examples in docstrings and documents run in a folder of their own: what they save is not left behind."""
+"""Settings of every run: a process beside others multiplies in one thread; examples have a folder of their own."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+if "PYTEST_XDIST_WORKER" in os.environ:  # there is a process a core already, and threads that wait for a core spin
+    for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
+        os.environ.setdefault(name, "1")
 
 
 @pytest.fixture(autouse=True)

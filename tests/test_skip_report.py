@@ -25,8 +25,10 @@ def outcome(folder: Path, ci: str, *options: str) -> tuple[int, str]:
     (folder / "test_some.py").write_text(ABSENT)
     (folder / "test_file.py").write_text(ABSENT_FILE)
     (folder / "pytest.ini").write_text("[pytest]\n")
-    environment = {**os.environ, "CI": ci, "PYTHONPATH": str(Path(__file__).parent)}
-    command = [sys.executable, "-m", "pytest", "-p", "skip_report", "-p", "no:cacheprovider", *options, str(folder)]
+    alone = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONPATH": str(Path(__file__).parent)}
+    plugins = ["-p", "skip_report", "-p", "xdist", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "CI": ci, **alone}
+    command = [sys.executable, "-m", "pytest", *plugins, *options, str(folder)]
     found = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
     return found.returncode, found.stdout
 

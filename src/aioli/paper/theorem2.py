@@ -39,7 +39,7 @@ class Kept(SphereRun):
 
 def plan(fast: bool) -> list[SphereRun]:
     """Plan runs where n·T gradient steps can be afforded: T grows like B²."""
-    radii, sizes, widths = ((1.0, 2.0), (100,), (1, 4)) if fast else ((1.0, 2.0, 4.0, 8.0), (100, 1000), (1, 4, 16))
+    radii, sizes, widths = ((1.0, 2.0), (50,), (1, 4)) if fast else ((1.0, 2.0, 4.0, 8.0), (100, 1000), (1, 4, 16))
     cells = product(("logistic", "separable", "adversary"), widths, reversed(radii), reversed(sizes))
     return [SphereRun(name, d, B, n) for name, d, B, n in cells]
 

@@ -245,13 +245,16 @@ def answer_rows_late(
     is left there: the log-odds of the whole behind those of the members.
     """
     K = Z.shape[1]
-    f, prompt = np.empty(K + 5), np.empty(1)
+    f, prompt = np.empty(K + 5), np.empty(len(Z))
+    time, combined = unpack_compiled(mixture_buffer, K)[9][TIME], 0
     for t in range(len(Z)):
         said = kept[t, K:]
-        if math.isnan(said[WHOLE]):
-            announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
-        time = unpack_compiled(mixture_buffer, K)[9][TIME]
-        combine_rows(mixture_buffer, Z[t : t + 1], y[t : t + 1], weights[t : t + 1], prompt)
+        if t == combined:  # the mixture learns at once up to the next row that is announced from where it stands
+            if math.isnan(said[WHOLE]):
+                announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
+            combined = next_unannounced(kept, K + WHOLE, t + 1)
+            run = slice(t, combined)
+            combine_rows(mixture_buffer, Z[run], y[run], weights[run], prompt[run])
         if late[t] > 0.0:
             numbers[AWAKE] = 1.0
             numbers[LONGEST] = max(numbers[LONGEST], late[t])
@@ -259,9 +262,18 @@ def answer_rows_late(
         slow_down(numbers[:HEDGE], experts[0], experts[1], min(1.0, FIRST_RATE * slowest))
         describe_late(experts[0], kept[t, :K], said[EXPERTS], said[LAST], said[MEAN], f)
         correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) / (1.0 + late[t]))
-        rate, share = min(weights[t], 1.0), 1.0 / (time + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
+        rate, share = min(weights[t], 1.0), 1.0 / (time + t + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
         hedge(numbers[:HEDGE], experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
         members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
         upper = numbers[HEDGE : 2 * HEDGE]
         hedge(upper, members, shares, said[:MEMBERS], said[WHOLE], y[t], rate, UPPER_RETURN * share, slowest)
         count_label(numbers, y[t])
+
+
+@compiled("i8(f8[:,::1],i8,i8)")
+def next_unannounced(kept: Matrix, whole: int, first: int) -> int:
+    """Return the first row from `first` on that has not been announced, or the number of rows. O(1) a row."""
+    t = first
+    while t < len(kept) and not math.isnan(kept[t, whole]):
+        t += 1
+    return t
