@@ -117,6 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("source", metavar="FILE", help="a file, a folder, or - for standard input")
     predict.add_argument("--model", required=True, metavar="MODEL", help="what aioli run --save wrote")
     predict.add_argument("--out", metavar="FILE", help="where to (.parquet, .csv, .jsonl); default: print them")
+    _add_top(predict)
     predict.add_argument("--json", action="store_true", help="print the summary as one JSON object")
     _add_reading(predict)
     look = commands.add_parser("inspect", help="what a saved model knows")
@@ -135,6 +136,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     _add_playing(run)
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
+    _add_top(results)
     results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
     results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
     results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
@@ -169,6 +171,11 @@ def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         "--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)"
     )
     learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
+    learning.add_argument(
+        "--classes",
+        metavar="any",
+        help="of labels: any, all of them (a,b,c), or two (default: two, and more if they come)",
+    )
     late = command.add_argument_group("labels that come late")
     late.add_argument(
         "--delay", metavar="N", help="labels come N rows late (500), or so long after the row (90s, 30m, 12h, 7d)"
@@ -176,6 +183,13 @@ def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     late.add_argument("--time", metavar="COLUMN", help="when a row came: dates, or seconds; for a --delay in time")
     late.add_argument("--batch", type=int, metavar="N", help="the labels of N rows come together, after the last")
     return learning
+
+
+def _add_top(command: argparse._ActionsContainer) -> None:
+    """Add the option of how many classes are written for each row."""
+    command.add_argument(
+        "--top", type=int, metavar="N", help="write the N likeliest classes of each row, a line each, not a column each"
+    )
 
 
 def _add_reading(command: argparse.ArgumentParser) -> None:
@@ -222,8 +236,10 @@ def _reading(given: argparse.Namespace, time: str | None = None) -> "Reading":
 def _playing(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options of both `aioli run` and `aioli compare`, as `commands.options` names them."""
     same = ("source", "learner", "rows", "seed", "delay", "batch", "report")
+    classes = given.classes if given.classes in (None, "any", "two") else tuple(given.classes.split(","))
     return {name: vars(given)[name] for name in same} | {
         "reading": _reading(given, given.time),
+        "classes": classes,
         "as_json": given.json,
     }
 
@@ -262,6 +278,7 @@ def _run(given: argparse.Namespace) -> int:
                 **_playing(given),
                 predictions=given.predictions,
                 save=given.save,
+                top=given.top,
                 checkpoint=given.checkpoint,
                 resume=given.resume,
                 every=given.every,
@@ -281,7 +298,7 @@ def _run(given: argparse.Namespace) -> int:
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 
-        predict_file(given.source, given.model, _reading(given), given.out, given.json)
+        predict_file(given.source, given.model, _reading(given), given.out, given.json, given.top)
     elif given.command == "inspect":
         from aioli.commands.inspect import inspect_model
 

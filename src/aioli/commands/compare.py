@@ -12,7 +12,7 @@ from pathlib import Path
 
 from aioli.commands.comparison_display import ComparisonDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
-from aioli.commands.learner_spec import learner_for
+from aioli.commands.learner_spec import learner_for, show_to_adversary
 from aioli.commands.options import ComparisonOptions, check_answers
 from aioli.commands.output_paths import check_apart
 from aioli.commands.peers import LIBRARIES, peers_of
@@ -20,8 +20,8 @@ from aioli.commands.summary import certificate_of, check_both_classes, check_row
 from aioli.errors import AioliError, FileRefused
 from aioli.evaluate.comparison import UNTIMED, Clock, Comparison, Peer
 from aioli.evaluate.sums import Scores
+from aioli.learners.protocol import plays_two_classes
 from aioli.snapshots.whole_files import check_target
-from aioli.streams.synthetic_stream import SyntheticStream
 
 __all__ = ["compare_stream"]
 
@@ -45,9 +45,10 @@ def compare_stream(options: ComparisonOptions) -> None:
     _check(options)
     stream = options.stream()
     with closing(stream):
-        learner = learner_for(options.learner, stream)
-        if isinstance(stream, SyntheticStream):
-            stream.learner = learner
+        learner = learner_for(options.learner, stream, options.told_classes)
+        show_to_adversary(stream, learner)
+        if not plays_two_classes(learner):
+            raise AioliError("peers play the game of two classes; leave out classes")
         peers, missing = _invited(options.peers, stream.sparse)
         check_answers(stream, options.lateness)
         comparison = Comparison(
@@ -128,7 +129,9 @@ def _write_results(options: ComparisonOptions, comparison: Comparison, missing: 
 
 def _everybody(comparison: Comparison) -> dict[str, tuple[Scores, Clock]]:
     """Return the scores and the clock of the learner and of every peer who has not left."""
-    ours = {comparison.name: (comparison.scores, comparison.clock)}
+    scores = comparison.scores
+    assert isinstance(scores, Scores)
+    ours = {comparison.name: (scores, comparison.clock)}
     return ours | {each.name: (each.scores, each.clock) for each in comparison.playing}
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import TextIO
 
 from aioli.commands.display import ProgressDisplay
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.comparison import Clock, Comparison
 from aioli.evaluate.history import Point
 from aioli.evaluate.sums import Scores
@@ -67,7 +68,7 @@ class ComparisonDisplay(ProgressDisplay):
         yield from columns_of_text(("", "log loss", "rows/s"), rows)
 
 
-def _standing(name: str, scores: Scores, clock: Clock) -> tuple[str, str, str]:
+def _standing(name: str, scores: Scores | ClassScores, clock: Clock) -> tuple[str, str, str]:
     pace = f"{clock.rows / clock.seconds:,.0f}" if clock.seconds else "–"
     return name, f"{scores.log_loss:.4f}", pace
 

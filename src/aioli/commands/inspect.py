@@ -2,13 +2,13 @@
 
 from dataclasses import asdict
 
+from aioli.commands.class_inspect import inspect_classes
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines, finite
-from aioli.commands.summary import ball_of, certificate_of
+from aioli.commands.model_facts import columns_in, facts_of, print_columns_and_experts, shares_of
 from aioli.evaluate.effects import Effects, coefficients, effects, unit_of
-from aioli.learners.protocol import mixes
+from aioli.learners.protocol import knows_classes, plays_two_classes
 from aioli.store.models import load_model
-from aioli.streams.encoding import column_kinds
 from aioli.streams.labels import Labels
 
 __all__ = ["inspect_model"]
@@ -19,22 +19,13 @@ SHOWN = 20
 def inspect_model(path: str, as_json: bool = False) -> None:
     """Print the learner, its rounds and loss, its certificate, its columns, what each does and how sure that is."""
     learner, taught = load_model(path)
-    certificate, rounds = certificate_of(learner), learner.rounds
+    if knows_classes(learner):
+        inspect_classes(learner, taught, as_json)
+        return
+    assert plays_two_classes(learner)
     labels = Labels() if taught is None else Labels.restore(taught.part("labels"))
-    summary: dict[str, object] = {
-        "learner": repr(learner).partition("  #")[0],
-        "rounds": rounds,
-        "log_loss": learner.loss / rounds if rounds else None,
-        "certificate": None if certificate is None else float(certificate),
-        "radius": None if certificate is None else certificate.radius,
-        "against": None if certificate is None else ball_of(learner, certificate),
-        "features": learner.n_features_,
-        "positive": labels.positive,
-        "negative": labels.negative,
-    }
-    shares = dict(learner.weights_) if mixes(learner) else None
-    encoder = None if taught is None else taught.parts.get("encoder")
-    columns = column_kinds(encoder) if encoder is not None and encoder.kind == "Encoder" else {}  # sparse: no kinds
+    summary = {**facts_of(learner), "positive": labels.positive, "negative": labels.negative}
+    shares, columns = shares_of(learner), columns_in(taught)
     known, steps = coefficients(learner), effects(learner, taught)
     if as_json:
         further = {
@@ -47,11 +38,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         print(json_of({**summary, **further}))
         return
     print(as_lines(summary))
-    if columns:
-        print("\ncolumns\n" + "\n".join(f"  {name}: {kind}" for name, kind in columns.items()))
-    if shares:
-        print("\nexperts, and the share of the mixture that each holds")
-        print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(shares.items(), key=lambda e: -e[1])))
+    print_columns_and_experts(columns, shares)
     if steps is not None:
         _print_effects(steps)
     elif known:

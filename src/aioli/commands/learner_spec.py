@@ -2,14 +2,16 @@
 
 import ast
 import inspect
+from collections.abc import Sequence
 from typing import Any
 
 import aioli
-from aioli.learners.protocol import Learner, require_learner
+from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes, require_any_learner
+from aioli.streams.labels import written
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SyntheticStream
 
-__all__ = ["learner_by_name", "learner_for", "learner_names"]
+__all__ = ["learner_by_name", "learner_for", "learner_names", "names_classes", "show_to_adversary"]
 
 NEEDED = ("predict_many", "learn_many")
 
@@ -19,13 +21,32 @@ def learner_names() -> list[str]:
     return [name for name in aioli.__all__ if _plays_alone(getattr(aioli, name))]
 
 
-def learner_for(text: str, stream: Stream) -> Learner:
-    """Make the learner that the text writes; its radius is the synthetic stream's, where both have one."""
-    radius = stream.law.radius if isinstance(stream, SyntheticStream) else None
-    return learner_by_name(text) if radius is None else learner_by_name(text, radius=radius)
+def learner_for(text: str, stream: Stream, classes: str | Sequence[str] | None = None) -> AnyLearner:
+    """Make the learner that the text writes, for these classes; a synthetic stream gives it a radius, if it has one."""
+    usual: dict[str, object] = {} if classes is None else {"classes": classes}
+    if isinstance(stream, SyntheticStream) and stream.law.radius is not None:
+        usual["radius"] = stream.law.radius
+    learner = learner_by_name(text, **usual)
+    if classes is not None and not knows_classes(learner):
+        raise ValueError(f"{text} is for two classes; use Auto or AIOLI, or leave out --classes")
+    return learner
 
 
-def learner_by_name(text: str, **otherwise: object) -> Learner:
+def show_to_adversary(stream: Stream, learner: AnyLearner) -> None:
+    """Let an adversary ask the learner before each label; it plays the game of two classes."""
+    if isinstance(stream, SyntheticStream):
+        if plays_two_classes(learner):
+            stream.learner = learner
+        elif stream.hostile:
+            raise ValueError(f"{stream.name}: plays the game of two classes; leave out classes")
+
+
+def names_classes(text: str) -> bool:
+    """Return whether the text writes a learner of any number of classes: Auto(classes="any")."""
+    return _parsed(text)[1].get("classes") is not None
+
+
+def learner_by_name(text: str, **otherwise: object) -> AnyLearner:
     """Make the learner that the text writes. `otherwise` are parameters for learners that take them, if not given."""
     name, given = _parsed(text)
     homes = {known.lower(): known for known in aioli.__all__}
@@ -36,9 +57,11 @@ def learner_by_name(text: str, **otherwise: object) -> Learner:
     unknown = [parameter for parameter in given if parameter not in known]
     if unknown:
         raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
+    if isinstance(labels := given.get("classes"), list):  # labels of a file are texts
+        given["classes"] = [written(float(label)) if isinstance(label, (int, float)) else label for label in labels]
     usual = {parameter: value for parameter, value in otherwise.items() if parameter in known}
     try:
-        return require_learner(make(**{**usual, **given}))
+        return require_any_learner(make(**{**usual, **given}))
     except TypeError as error:
         raise ValueError(f"{text}: {error}") from None
 

@@ -2,17 +2,21 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 
+from aioli.commands.learner_spec import names_classes
 from aioli.errors import AioliError
 from aioli.evaluate.delayed import Delay, read_delay
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.many_labels import ClassRule
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
 __all__ = ["ComparisonOptions", "Options", "RunOptions", "check_answers"]
+
+TWO = "two"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +31,9 @@ class Options:
         How a file is read.
     learner
         A learner's name, with parameters or without.
+    classes
+        "any", or the labels of all classes: the game of K classes from the first row on. None begins with two, and goes
+        on with more where a third label comes; "two" refuses it.
     rows, seed
         Of a synthetic stream.
     delay, batch
@@ -40,6 +47,7 @@ class Options:
     source: str
     reading: Reading = field(default_factory=Reading)
     learner: str = "Auto"
+    classes: str | Sequence[str] | None = None
     rows: int = 10_000
     seed: int = 0
     delay: str | None = None
@@ -75,11 +83,23 @@ class Options:
             raise AioliError("--time needs a --delay that is a duration, such as 7d; a number is so many rows")
         return delay
 
+    @property
+    def class_rule(self) -> ClassRule:
+        """How many labels a file may have: late labels, and a positive class, are for two."""
+        if self.told_classes is not None or names_classes(self.learner):
+            return "any"
+        return "two" if self.classes == TWO or self.delay is not None or self.batch is not None else "more"
+
+    @property
+    def told_classes(self) -> str | Sequence[str] | None:
+        """The classes that the learner is told; None where it plays two, or begins with two."""
+        return None if self.classes == TWO else self.classes
+
     def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
         """Open the stream at its beginning, or where the snapshot was taken; one without labels is refused."""
         if self.source.startswith(SCHEME):
             return SyntheticStream(self.source, self.rows, self.seed, snapshot)
-        stream = FileStream(self.source, self.reading, snapshot)
+        stream = FileStream(self.source, replace(self.reading, classes=self.class_rule), snapshot)
         if stream.label is None:
             stream.close()
             raise AioliError(f"{self.name}: say which column is the label (--label NAME, or --label -1 for the last)")
@@ -100,12 +120,15 @@ class RunOptions(Options):
     ----------
     predictions, save
         Files to write.
+    top
+        How many of the likeliest classes are written for each row; None for all.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
     """
 
     predictions: str | None = None
     save: str | None = None
+    top: int | None = None
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
@@ -113,6 +136,7 @@ class RunOptions(Options):
     def fingerprint(self) -> dict[str, Plain]:
         """Return the options that must be equal for a checkpoint to be resumed."""
         asked = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
+        asked |= {} if self.classes is None else {"classes": self.classes}
         late = {"delay": self.delay, "batch": self.batch}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}
         plain: dict[str, Plain] = json.loads(json.dumps({**asked, **late, **written, **asdict(self.reading)}))
@@ -132,4 +156,10 @@ class ComparisonOptions(Options):
     """
 
     peers: Sequence[str]
+
+    @property
+    def class_rule(self) -> ClassRule:
+        """Two: the peers play the game of two classes."""
+        return "two"
+
     figure: str | None = None

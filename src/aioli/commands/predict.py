@@ -1,34 +1,50 @@
 """`aioli predict`: the probabilities of new rows, from a model that `aioli run --save` wrote; nothing is learned."""
 
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
+from typing import TextIO
 
 import numpy as np
 
+from aioli.commands.class_predict import announced_classes, class_names, class_summary_of
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines
 from aioli.commands.output_paths import check_apart
+from aioli.errors import AioliError
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.sums import Scores
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import ClassLearner, Learner, knows_classes, plays_two_classes
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
+from aioli.store.class_frames import Frame
+from aioli.store.class_predictions import csv_lines
 from aioli.store.models import load_model
 from aioli.store.predictions import Spool, check_ending, write_predictions
 from aioli.streams.encoding import column_kinds
 from aioli.streams.files.table import Texts
 from aioli.streams.filestream import FileStream, Reading, for_another_file
 from aioli.streams.labels import Labels
+from aioli.streams.protocol import Batch
 
 __all__ = ["predict_file"]
 
 
-def predict_file(source: str, model: str, reading: Reading, out: str | None = None, as_json: bool = False) -> None:
+def predict_file(
+    source: str,
+    model: str,
+    reading: Reading,
+    out: str | None = None,
+    as_json: bool = False,
+    top: int | None = None,
+) -> None:
     """Write every row's probability to a file, or print it; where the file has the label, say how good they are.
 
     A column is read as it was when the model was taught; columns that it has not seen are left out, and a category
-    that it has not seen counts as none. With `as_json` only the summary is printed.
+    that it has not seen counts as none. With `as_json` only the summary is printed. A model of K classes has a column
+    for each, or a line for each of the `top` likeliest.
     """
     check_apart([source, model], [out])
     if out is not None:
@@ -40,6 +56,25 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
         )
     if not learner.rounds:
         raise ValueError(f"{model}: has learned from no row yet")
+    summary: dict[str, object]
+    if knows_classes(learner):
+        with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
+            summary = _predict_classes(stream, learner, spool, out, None if as_json else sys.stdout, top)
+    else:
+        assert plays_two_classes(learner)
+        if top is not None:
+            raise AioliError(f"--top is for models of more than two classes, and {model} is of two")
+        summary = _predict_two(source, reading, taught, learner, out, as_json)
+    if as_json:
+        print(json_of(summary))
+    elif out is not None:
+        print(as_lines(summary))
+
+
+def _predict_two(
+    source: str, reading: Reading, taught: Snapshot, learner: Learner, out: str | None, as_json: bool
+) -> dict[str, object]:
+    """Write or print the probabilities of a model of two classes; return the summary."""
     scores = Scores()
     names = Labels.restore(taught.part("labels")).names
     rows = 0
@@ -55,16 +90,46 @@ def predict_file(source: str, model: str, reading: Reading, out: str | None = No
     if scores.rows:
         summary |= {"log_loss": scores.log_loss, "brier": scores.brier, "accuracy": scores.accuracy}
         summary |= {"auc": scores.auc, "ece": scores.ece}
-    if as_json:
-        print(json_of(summary))
-    elif out is not None:
-        print(as_lines(summary))
+    return summary
+
+
+def _predict_classes(
+    stream: FileStream,
+    learner: ClassLearner,
+    spool: Spool | None,
+    out: str | None,
+    printed: TextIO | None,
+    top: int | None,
+) -> dict[str, object]:
+    """Write or print the probabilities of a model of K classes; return the summary."""
+    scores, names, rows = ClassScores(learner.classes_, declared=True), class_names(learner), 0
+
+    def frames() -> Iterator[Frame]:
+        nonlocal rows
+        for frame in announced_classes(_batches(stream), learner, scores):
+            rows += len(frame.codes)
+            yield frame
+
+    if out is not None and spool is not None:
+        for P, codes in frames():
+            spool.add_classes(P, codes.astype(np.float64))
+        write_predictions(out, spool, names, top=top)
+    elif printed is not None:
+        printed.writelines(csv_lines(frames(), names, top))
+    else:
+        deque(frames(), maxlen=0)
+    return {"rows": rows, "predictions": out, **class_summary_of(scores)}
+
+
+def _batches(stream: FileStream) -> Iterator[Batch]:
+    """Yield the tables as batches; one in which every label is missing has none."""
+    for table in stream.tables():
+        yield stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
 
 
 def _announced(stream: FileStream, learner: Learner, scores: Scores, spool: Spool | None) -> Iterator[Vector]:
     """Yield the probabilities of each table, scored where it has labels."""
-    for table in stream.tables():
-        batch = stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
+    for batch in _batches(stream):
         p = learner.predict_many(batch.X[:, : learner.n_features_])
         if batch.y is not None:
             scores.count(p, batch.y)

@@ -6,7 +6,7 @@ import time
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 
 from aioli.commands.display import RunDisplay
-from aioli.commands.learner_spec import learner_for
+from aioli.commands.learner_spec import learner_for, show_to_adversary
 from aioli.commands.options import RunOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_outside
 from aioli.commands.summary import check_both_classes, check_rows, write_results
@@ -16,7 +16,6 @@ from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
 from aioli.store.models import require_saves, save_model
 from aioli.store.predictions import Spool, check_ending
-from aioli.streams.synthetic_stream import SyntheticStream
 
 __all__ = ["run_stream"]
 
@@ -46,11 +45,10 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     late = options.lateness
     stream = options.stream(None if kept is None else kept.stream)
     with closing(stream):
-        learner = (None if kept is None else kept.learner) or learner_for(options.learner, stream)
+        learner = (None if kept is None else kept.learner) or learner_for(options.learner, stream, options.told_classes)
         if options.save or options.checkpoint:
             require_saves(learner)
-        if isinstance(stream, SyntheticStream):
-            stream.learner = learner
+        show_to_adversary(stream, learner)
         check_answers(stream, late)
         with _spool(options, kept) as spool:
             observers = [] if spool is None else [spool]

@@ -4,14 +4,17 @@ import sys
 from collections.abc import Sequence
 
 from aioli import __version__
+from aioli.commands.class_predict import class_names
+from aioli.commands.class_summary import class_details, class_figures, write_class_report
 from aioli.commands.display import as_json, as_lines
 from aioli.commands.options import Options, RunOptions
 from aioli.errors import AioliError
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_summary import summarize_columns
 from aioli.evaluate.run import Run
 from aioli.learners.aioli import AIOLI
 from aioli.learners.auto.auto import Auto
-from aioli.learners.protocol import Learner, certifies
+from aioli.learners.protocol import AnyLearner, certifies, knows_classes, plays_two_classes
 from aioli.learners.wide import Wide
 from aioli.snapshots.whole_files import os_errors_naming
 from aioli.states.certificate import Certificate
@@ -34,24 +37,29 @@ WEIGHTS = 30  # of the largest, on the page
 def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: float, rows_per_second: float) -> None:
     """Write the files that were asked for, then print the summary."""
     if options.predictions is not None and spool is not None:
-        write_predictions(options.predictions, spool, run.stream.labels.names)
+        learner = run.learner
+        classes = class_names(learner) if knows_classes(learner) else run.stream.labels.names
+        write_predictions(options.predictions, spool, classes, options.top)
     if options.save is not None:
         save_model(options.save, run.learner, run.taught)
     find_regret(run)
     if options.report is not None:
         write_report(options, options.report, run, seconds, rows_per_second)
-    summary = _summary(run, seconds, rows_per_second)
+    summary = summarize(run, seconds, rows_per_second)
+    if options.as_json and isinstance(run.scores, ClassScores):
+        summary |= class_details(run.scores)
     print(as_json(summary) if options.as_json else "\n" + as_lines(summary))
 
 
 def find_regret(run: Run) -> None:
     """Add the regret to the history by a second pass, where the stream can be read twice and fits into memory."""
-    if run.stream.rereadable and not run.stream.sparse:
+    learner = run.learner
+    if run.stream.rereadable and not run.stream.sparse and plays_two_classes(learner):
         from aioli.evaluate.regret import AFFORDABLE, with_regret
 
         width = len(run.stream.features)
         if run.rows * width <= AFFORDABLE:
-            run.history.points = with_regret(run.history.points, run.stream.read_again(), run.learner, width)
+            run.history.points = with_regret(run.history.points, run.stream.read_again(), learner, width)
 
 
 def check_rows(source: str, run: Run) -> None:
@@ -71,20 +79,22 @@ def check_both_classes(source: str, run: Run) -> None:
         )
 
 
-def certificate_of(learner: Learner) -> Certificate | None:
+def certificate_of(learner: AnyLearner) -> Certificate | None:
     """Return the learner's certificate; None where it has none."""
     return learner.certificate() if certifies(learner) else None
 
 
-def ball_of(learner: Learner, certificate: Certificate) -> str:
+def ball_of(learner: AnyLearner, certificate: Certificate) -> str:
     """Return in words the ball of models that the certificate holds against."""
     whose = f" of {certificate.against}" if certificate.against else ""
+    if knows_classes(learner):
+        return f"every softmax model{whose} with ‖W‖ ≤ {certificate.radius:g}"
     if _learns_functions(learner):
         return f"every function{whose or ' of the kernel'} with ‖f‖ ≤ {certificate.radius:g}"
     return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"
 
 
-def _learns_functions(learner: Learner) -> bool:
+def _learns_functions(learner: AnyLearner) -> bool:
     """Return whether the learner is a kernel one; kernel modules are imported only where it might be."""
     if isinstance(learner, (AIOLI, Auto, Wide)):
         return False
@@ -94,10 +104,12 @@ def _learns_functions(learner: Learner) -> bool:
     return isinstance(learner, (FeatureMapLearner, KernelAIOLI))
 
 
-def _summary(run: Run, seconds: float, rows_per_second: float) -> dict[str, object]:
+def summarize(run: Run, seconds: float, rows_per_second: float) -> dict[str, object]:
     """Return the figures of a run, in the order in which they are read."""
     scores, certificate = run.scores, certificate_of(run.learner)
     negative, positive = run.stream.labels.names
+    many = isinstance(scores, ClassScores)
+    figures = class_figures(scores) if isinstance(scores, ClassScores) else {"ece": scores.ece}
     return {
         "rows": run.rows,
         **({} if run.delay is None else {"game": str(run.delay)}),
@@ -108,19 +120,44 @@ def _summary(run: Run, seconds: float, rows_per_second: float) -> dict[str, obje
         "accuracy": scores.accuracy,
         "auc": scores.auc,
         "auc_error": scores.auc_error,
-        "ece": scores.ece,
+        **figures,
         "certificate": None if certificate is None else float(certificate),
         "certificate_against": None if certificate is None else ball_of(run.learner, certificate),
         "regret": run.history.points[-1].regret,
         "features": len(run.stream.features),
         "shared": run.stream.shared,
-        "positive": positive,
-        "negative": negative,
+        **({} if many else {"positive": positive, "negative": negative}),
         "learner": repr(run.learner).partition("  #")[0],
         "seconds": seconds,
         "rows_per_second": rows_per_second,
         "peak_memory_mib": _peak_memory(),
     }
+
+
+def notes_of(run: Run) -> list[str]:
+    """Return sentences for the reader of the page, about the game, the certificate and what was left out."""
+    scores, certificate, regret = run.scores, certificate_of(run.learner), run.history.points[-1].regret
+    notes: list[str] = []
+    if run.delay is not None:
+        notes.append(
+            f"The game: {run.delay}. Every row was announced without them, and the base rate knows a label when the "
+            "learner does."
+        )
+    if certificate is not None:
+        notes.append(f"The certificate holds against {ball_of(run.learner, certificate)}.")
+    if regret is None:
+        why = "the stream is too long, too wide, or cannot be read twice"
+        if isinstance(scores, ClassScores):
+            why = "it is for games of two classes"
+        notes.append(f"The regret in hindsight was not computed: {why}.")
+    if scores.clipped:
+        notes.append(
+            f"{scores.clipped:,} rows gave their label no probability at all; their loss is counted as that of the "
+            "next float64, so that the log loss is a lower bound. Columns on one scale help (--scale)."
+        )
+    if run.stream.shared:
+        notes.append(f"{run.stream.shared:,} values of rare categories share hashed buckets.")
+    return notes
 
 
 def write_report(
@@ -131,37 +168,23 @@ def write_report(
     from aioli.report.page import write_page
     from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
 
-    scores, certificate, regret = run.scores, certificate_of(run.learner), run.history.points[-1].regret
-    notes = []
-    if run.delay is not None:
-        notes.append(
-            f"The game: {run.delay}. Every row was announced without them, and the base rate knows a label when the "
-            "learner does."
-        )
-    if certificate is not None:
-        notes.append(f"The certificate holds against {ball_of(run.learner, certificate)}.")
-    if regret is None:
-        notes.append(
-            "The regret in hindsight was not computed: the stream is too long, too wide, or cannot be read twice."
-        )
-    if scores.clipped:
-        notes.append(
-            f"{scores.clipped:,} rows gave their label no probability at all; their loss is counted as that of the "
-            "next float64, so that the log loss is a lower bound. Columns on one scale help (--scale)."
-        )
-    if run.stream.shared:
-        notes.append(f"{run.stream.shared:,} values of rare categories share hashed buckets.")
-    found = effects(run.learner, run.taught)
+    scores, learner, notes = run.scores, run.learner, notes_of(run)
+    certificate, regret = certificate_of(learner), run.history.points[-1].regret
+    if isinstance(scores, ClassScores):
+        write_class_report(options.title, path, run, scores, seconds, rows_per_second, (*notes, *remarks))
+        return
+    assert plays_two_classes(learner)
+    found = effects(learner, run.taught)
     if found is not None:
         weights = [Weight(e.name, e.log_odds, e.uncertainty, e.probability) for e in found.steps[:WEIGHTS]]
     else:
-        weights = [Weight(c.name, c.weight, c.uncertainty) for c in coefficients(run.learner)[:WEIGHTS]]
+        weights = [Weight(c.name, c.weight, c.uncertainty) for c in coefficients(learner)[:WEIGHTS]]
         if weights:
-            notes.append(f"A weight is what {unit_of(run.learner)} adds to the log-odds.")
+            notes.append(f"A weight is what {unit_of(learner)} adds to the log-odds.")
     negative, positive = run.stream.labels.names
     record = Record(
         title=options.title,
-        learner=repr(run.learner),
+        learner=repr(learner),
         summary=Summary(
             rows=run.rows,
             log_loss=scores.log_loss,

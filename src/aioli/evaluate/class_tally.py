@@ -1,7 +1,7 @@
 """The sums behind the scores of K classes: they grow with the classes, merge by label, and move as a snapshot."""
 
 from collections.abc import Sequence
-from typing import Self, TypeAlias
+from typing import Self
 
 import numpy as np
 
@@ -10,11 +10,10 @@ from aioli.evaluate import class_sums as sums
 from aioli.evaluate.class_sums import Cube, Whole
 from aioli.evaluate.sums import Scores
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Label
 from aioli.snapshots.tree import Plain, Snapshot
 
-__all__ = ["ClassTally", "Label"]
-
-Label: TypeAlias = bool | int | float | str
+__all__ = ["ClassTally"]
 
 PER_CLASS = {"counts": (0,), "confusion": (0, 1), "bins": (0,), "periods": (2,)}  # the axes that classes have
 SLACK = 1e-9  # by which rounding may take a row's probabilities beyond 1
@@ -64,7 +63,7 @@ class ClassTally:
             )
         self.count(announced, np.array(codes, dtype=np.float64), classes=columns)
 
-    def count(self, P: Matrix, y: Vector, base: Vector | None = None, classes: Sequence[Label] = ()) -> None:
+    def count(self, P: Matrix, y: Vector, base: Vector | None = None, classes: Sequence[Label] | None = None) -> None:
         """Take in what a learner announced and the numbers of the classes that came, all of it trusted.
 
         `base` is what the base rate gave to the label, where labels are late; None where it is to be counted here.

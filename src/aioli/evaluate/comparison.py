@@ -112,7 +112,7 @@ class Entrant:
     def _count(self, play: Callable[[], Announced], first: int) -> None:
         begun = time.perf_counter()
         try:
-            p, y, _ = play()
+            p, y, *_ = play()
         except Exception as error:  # of whatever kind: a library of others must not end the run
             reason = f"{type(error).__name__}: {error}".splitlines()[0]
             self.left = f"{self.name} is left out from row {first + 1:,} on: {reason}"

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from aioli.evaluate.loop import Announced, Observer
 from aioli.evaluate.scoring import Scoring
-from aioli.learners.protocol import Learner, certifies, mixes
+from aioli.learners.protocol import AnyLearner, certifies, mixes
 
 __all__ = ["History", "Number", "Point"]
 
@@ -48,12 +48,17 @@ class History(Observer):
 
     Parameters
     ----------
+    learner
+        Returns the learner that plays now.
     peers
         Returns the mean log losses of other learners on the same rows, by name.
     """
 
     def __init__(
-        self, learner: Learner, scoring: Scoring, peers: Callable[[], Mapping[str, Number]] = dict[str, Number]
+        self,
+        learner: Callable[[], AnyLearner],
+        scoring: Scoring,
+        peers: Callable[[], Mapping[str, Number]] = dict[str, Number],
     ) -> None:
         self.points: list[Point] = []
         self._learner, self._scoring, self._peers = learner, scoring, peers
@@ -76,7 +81,7 @@ class History(Observer):
         self._scoring.settle()
         before = self.points[-1] if self.points else Point(0, 0.0)
         nats_before = before.rows * (before.log_loss or 0.0)
-        scores, learner = self._scoring.scores, self._learner
+        scores, learner = self._scoring.scores, self._learner()
         self.points.append(
             Point(
                 rows=rows,

@@ -12,8 +12,10 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from aioli.errors import CapabilityMissing, RowRefused
-from aioli.learners.protocol import Learner, weighs
+from aioli.evaluate.class_rows import before_third_class, labels_of
+from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, knows_classes, plays_two_classes, weighs
 from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Label
 from aioli.streams.files.where import Where
 from aioli.streams.protocol import Batch
 
@@ -24,11 +26,13 @@ class Announced(NamedTuple):
     """The probabilities that were announced for some rows, and the labels that then came.
 
     `base` is what the base rate of the labels known then said, where labels are late; None where they are not.
+    `classes` are the labels of K classes: p then has a column for each, and y their numbers; None in a game of two.
     """
 
     p: Vector
     y: Vector
     base: Vector | None = None
+    classes: Sequence[Label] | None = None
 
 
 NOTHING = Announced(np.empty(0), np.empty(0))
@@ -67,18 +71,27 @@ class Observer:
 
 
 class PromptPlayer:
-    """Plays one learner, whose labels come at once."""
+    """Plays one learner, whose labels come at once.
 
-    def __init__(self, learner: Learner) -> None:
+    A learner of two classes is replaced by one of any number of classes when the third label comes, which goes on from
+    what the first has learned.
+    """
+
+    def __init__(self, learner: AnyLearner) -> None:
         self.learner = learner
 
     def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
         """See `Player`."""
         assert batch.y is not None
         rows = min(len(batch.y), room)
+        if batch.classes is not None and len(batch.classes) > 2 and plays_two_classes(self.learner):
+            self.learner, rows = before_third_class(self.learner, batch, rows)
         piece = part_of_batch(batch, slice(0, rows))
         assert piece.y is not None
-        return rows, Announced(learn_batch(self.learner, piece), piece.y)
+        if plays_two_classes(self.learner):
+            return rows, Announced(learn_batch(self.learner, piece), piece.y)
+        assert knows_classes(self.learner)
+        return rows, learn_classes(self.learner, piece)
 
     def play_rest(self, rows: int) -> Announced:  # noqa: ARG002
         """Return nothing: no label is late."""
@@ -178,10 +191,29 @@ def learn_batch(learner: Learner, batch: Batch) -> Vector:
     if batch.weights is None:
         return learner.learn_many(batch.X, batch.y)
     if not weighs(learner):
-        raise CapabilityMissing(
-            f"weights came, but {type(learner).__name__} takes none; use Auto or AIOLI (nothing was learned)"
-        )
+        raise weights_refused(learner)
     return learner.learn_many(batch.X, batch.y, batch.weights)
+
+
+def learn_classes(learner: ClassLearner, batch: Batch) -> Announced:
+    """Learn rows of any number of classes; return their probabilities and the numbers of the classes that came."""
+    labels = labels_of(batch)
+    if batch.weights is None:
+        P = learner.learn_many(batch.X, labels)
+    elif weighs(learner):
+        P = learner.learn_many(batch.X, labels, batch.weights)
+    else:
+        raise weights_refused(learner)
+    classes = tuple(learner.classes_)
+    place = {label: float(k) for k, label in enumerate(classes)}
+    return Announced(P, np.array([place[label] for label in labels]), None, classes)
+
+
+def weights_refused(learner: AnyLearner) -> CapabilityMissing:
+    """Return the refusal of weights by a learner that takes none."""
+    return CapabilityMissing(
+        f"weights came, but {type(learner).__name__} takes none; use Auto or AIOLI (nothing was learned)"
+    )
 
 
 def part_of_batch(batch: Batch, piece: slice) -> Batch:

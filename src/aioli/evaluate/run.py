@@ -3,9 +3,10 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from aioli.errors import CapabilityMissing
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
 from aioli.evaluate.delayed import Delay, DelayedPlayer
@@ -14,11 +15,19 @@ from aioli.evaluate.loop import Loop, Observer, Player, PromptPlayer
 from aioli.evaluate.read_ahead import ReadAhead
 from aioli.evaluate.scoring import Scoring
 from aioli.evaluate.sums import Scores
-from aioli.learners.protocol import Learner, grows, names_columns
+from aioli.learners.protocol import AnyLearner, grows, knows_classes, names_columns, plays_two_classes
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.protocol import Batch, Stream
 
 __all__ = ["Run"]
+
+
+class PlaysLearner(Player, Protocol):
+    """A player of a learner, which may become another."""
+
+    @property
+    def learner(self) -> AnyLearner:
+        """The learner that plays now."""
 
 
 class Encoded(NamedTuple):
@@ -57,30 +66,35 @@ class Run(Loop):
     def __init__(
         self,
         stream: Stream,
-        learner: Learner,
+        learner: AnyLearner,
         observers: Sequence[Observer] = (),
         with_extremes: bool = False,
         *,
-        player: Player | None = None,
+        player: PlaysLearner | None = None,
         longest: int | None = None,
         peers: Callable[[], Mapping[str, Number]] = dict[str, Number],
         threads: bool = True,
         delay: Delay | None = None,
     ) -> None:
         self.stream = stream
-        self.learner = learner
         self.delay = delay
-        self.scoring = Scoring(threads, late=delay is not None)
-        self.history = History(learner, self.scoring, peers)
+        declared = learner.classes_ if knows_classes(learner) and not learner.rounds else ()
+        self.scoring = Scoring(threads, late=delay is not None, declared=declared)
+        self.history = History(lambda: self.learner, self.scoring, peers)
         self.extremes = Extremes() if with_extremes else None
         further = [] if self.extremes is None else [self.extremes]
-        single: Player = PromptPlayer(learner) if delay is None else DelayedPlayer(learner, delay)
-        super().__init__(player or single, [*observers, self.scoring, self.history, *further], longest)
+        self._plays = player or single_player(learner, delay)
+        super().__init__(self._plays, [*observers, self.scoring, self.history, *further], longest)
         self.before = self.known = stream.snapshot()  # `known` is the snapshot after the current table
         self.fraction: float | None = None  # of the stream, as far as it is known
         self._patience = DeferredSigint() if threads else None
         # The adversary asks the learner before each answer, and cannot be asked ahead.
         self._ahead = threads and not stream.hostile
+
+    @property
+    def learner(self) -> AnyLearner:
+        """The learner that plays now: another than at first, where a third class has come."""
+        return self._plays.learner
 
     def tables(self) -> Iterator[int]:
         """Play table after table; yield the count of rows so far after each."""
@@ -98,7 +112,7 @@ class Run(Loop):
                 pass
 
     @property
-    def scores(self) -> Scores:
+    def scores(self) -> Scores | ClassScores:
         """The scores of all rows so far; waits until they have been counted."""
         self.scoring.settle()
         return self.scoring.scores
@@ -127,7 +141,16 @@ class Run(Loop):
         self.before = self.known
 
 
-def _widen(learner: Learner, width: int, features: Sequence[str]) -> None:
+def single_player(learner: AnyLearner, delay: Delay | None) -> PlaysLearner:
+    """Return the player of one learner, whose labels come at once or late; late labels are for two classes."""
+    if delay is None:
+        return PromptPlayer(learner)
+    if plays_two_classes(learner):
+        return DelayedPlayer(learner, delay)
+    raise CapabilityMissing("labels that come late are for learners of two classes; leave out classes or the delay")
+
+
+def _widen(learner: AnyLearner, width: int, features: Sequence[str]) -> None:
     """Grow the learner to the width of the rows, and give new columns, which were 0 before, the stream's names."""
     known = learner.n_features_
     if known is not None and known < width:

@@ -1,10 +1,13 @@
 """Scores a run piece by piece, in a thread beside the one that learns."""
 
 from collections import deque
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.loop import Announced, Observer
 from aioli.evaluate.sums import LateScores, Scores
+from aioli.outcomes.class_labels import Label
 
 __all__ = ["Scoring"]
 
@@ -20,26 +23,47 @@ class Scoring(Observer):
         Whether a thread of its own counts.
     late
         Whether labels are late, so that the base rate knows them late too.
+    declared
+        The classes that the learner was told beforehand; none where they come by themselves.
 
     Attributes
     ----------
     scores
-        What has been counted; complete once `settle` has returned.
+        What has been counted; complete once `settle` has returned. They are `ClassScores` from the first row of a game
+        of K classes on, which go on from what was counted of two.
     """
 
-    def __init__(self, threaded: bool = True, late: bool = False) -> None:
-        self.scores = LateScores() if late else Scores()
+    def __init__(self, threaded: bool = True, late: bool = False, declared: Sequence[Label] = ()) -> None:
+        self.scores: Scores | ClassScores = LateScores() if late else Scores()
+        self._declared = declared
         self._thread = ThreadPoolExecutor(max_workers=1) if threaded else None
         self._waiting: deque[Future[None]] = deque()
 
     def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
         """Add the piece to the scores, or hand it to the thread that does."""
         if self._thread is None:
-            self.scores.count(*announced)
+            self._count(announced)
             return
         if len(self._waiting) > AHEAD:
             self._waiting.popleft().result()
-        self._waiting.append(self._thread.submit(self.scores.count, *announced))
+        self._waiting.append(self._thread.submit(self._count, announced))
+
+    def _count(self, announced: Announced) -> None:
+        p, y, base, classes = announced
+        scores = self.scores
+        if classes is None:
+            assert isinstance(scores, Scores)
+            scores.count(p, y, base)
+            return
+        if isinstance(scores, Scores):
+            turns = scores.rows > 0
+            scores = (
+                ClassScores.of_two_classes(scores, classes[:2])
+                if turns
+                else ClassScores(self._declared, declared=bool(self._declared))
+            )
+        scores.count(p, y, base, classes)
+        self.scores = scores
 
     def settle(self) -> None:
         """Wait until every row has been counted."""

@@ -7,7 +7,7 @@
 
 from collections.abc import Mapping, Sequence
 from enum import Enum
-from typing import Generic, Protocol, Self, TypeGuard, TypeVar, runtime_checkable
+from typing import Generic, Protocol, Self, TypeAlias, TypeGuard, TypeVar, runtime_checkable
 
 from aioli.errors import ParameterRefused
 from aioli.learners.announcements import Announcement, Announcements, Late, LateMany
@@ -17,6 +17,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 
 __all__ = [
+    "AnyLearner",
     "Capability",
     "Certifies",
     "ClassLearner",
@@ -28,6 +29,7 @@ __all__ = [
     "Mixes",
     "NamesColumns",
     "Saves",
+    "TurnsToClasses",
     "Weighs",
     "certifies",
     "grows",
@@ -36,6 +38,8 @@ __all__ = [
     "merges",
     "mixes",
     "names_columns",
+    "plays_two_classes",
+    "require_any_learner",
     "require_fresh",
     "require_learner",
     "saves",
@@ -144,6 +148,17 @@ class ClassLearner(Protocol):
 
     def learn_many(self, X: object, y: object) -> Matrix:
         """Learn from the rows in order; returns each row's probabilities before its label, 0 for later classes."""
+
+
+AnyLearner: TypeAlias = Learner | ClassLearner
+
+
+@runtime_checkable
+class TurnsToClasses(Protocol):
+    """A learner of two classes that can go on with more."""
+
+    def with_classes(self, labels: Sequence[Label]) -> ClassLearner:
+        """Return a learner of any number of classes that knows what this one has learned of these two, 0 and 1."""
 
 
 class Certifies(Learner, Protocol):
@@ -260,12 +275,24 @@ takes_sparse_rows = Question[Learner](Capability.SPARSE_ROWS)
 weighs = Question[Weighs](Capability.WEIGHS)
 
 
+def plays_two_classes(learner: AnyLearner) -> TypeGuard[Learner]:
+    """Return whether the learner plays the game of two classes, one probability a row."""
+    return Capability.CLASSES not in learner.capabilities
+
+
 def require_learner(learner: object, parameter: str = "learner") -> Learner:
     """Return the learner, or refuse what is none, such as a class in place of an object."""
     if isinstance(learner, type) or not isinstance(learner, Learner):
         message = f"{parameter} is {learner!r}; give a learner, such as AIOLI() or Auto()"
         raise ParameterRefused(message, parameter=parameter, value=learner)
     return learner
+
+
+def require_any_learner(learner: object, parameter: str = "learner") -> AnyLearner:
+    """Return the learner, of two classes or of more, or refuse what is none."""
+    if not isinstance(learner, type) and isinstance(learner, ClassLearner) and knows_classes(learner):
+        return learner
+    return require_learner(learner, parameter)
 
 
 def require_fresh(learner: object, advice: str) -> Learner:

@@ -9,11 +9,11 @@ from typing import TypeGuard
 
 import aioli
 from aioli.errors import CapabilityMissing, SnapshotRefused
-from aioli.learners.protocol import Learner, Saves, require_learner, saves
+from aioli.learners.protocol import AnyLearner, Learner, Saves, require_any_learner, require_learner, saves
 from aioli.learners.remembering import Remembering
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["is_restorable", "restore_learner", "snapshot_part"]
+__all__ = ["is_restorable", "restore_any_learner", "restore_learner", "snapshot_part"]
 
 
 def is_restorable(learner: Learner) -> TypeGuard[Saves]:
@@ -33,9 +33,14 @@ def snapshot_part(learner: Learner) -> Snapshot:
 
 def restore_learner(snapshot: Snapshot) -> Learner:
     """Make the learner of a snapshot, of any exported class; it goes on bit for bit the same."""
+    return require_learner(restore_any_learner(snapshot))
+
+
+def restore_any_learner(snapshot: Snapshot) -> AnyLearner:
+    """Make the learner of a snapshot, of two classes or of more."""
     kind = _exported(snapshot.kind)
     if isinstance(kind, type) and issubclass(kind, Remembering):
-        return require_learner(kind.restore(snapshot))
+        return require_any_learner(kind.restore(snapshot))
     raise SnapshotRefused(f"it holds a learner of type {snapshot.kind!r}, which this version of aioli does not know")
 
 

@@ -5,18 +5,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aioli.errors import FileRefused, SnapshotRefused
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.run import Run
 from aioli.evaluate.waiting_rows import WaitingRows
-from aioli.learners.protocol import Learner
-from aioli.learners.registry import restore_learner
+from aioli.learners.protocol import AnyLearner
+from aioli.learners.registry import restore_any_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.snapshots.whole_files import clear_parts, os_errors_naming
 from aioli.store.folder_lock import FolderLock
 from aioli.store.models import require_saves
-from aioli.store.predictions import Spool
+from aioli.store.predictions import Kept, Spool
 from aioli.streams.files.marks import check_unchanged
 
 __all__ = ["OWN_FILES", "Checkpoints"]
@@ -93,14 +94,14 @@ class Checkpoints:
         return None if snapshot is None or snapshot.values.get("position") is None else snapshot
 
     @property
-    def learner(self) -> Learner | None:
+    def learner(self) -> AnyLearner | None:
         """The learner of the checkpoint; None where there is none."""
-        return None if self.found is None else restore_learner(self.found.part("learner"))
+        return None if self.found is None else restore_any_learner(self.found.part("learner"))
 
     def spool(self) -> Spool:
         """Open the spool of predictions, truncated to the checkpoint's rows; `keep` syncs it before each checkpoint."""
-        checksum = None if self.found is None else self.found.optional_text("predictions")
-        self._spool = Spool(self.folder / PREDICTIONS, self.rows, checksum)
+        kept = Kept() if self.found is None else _kept_predictions(self.found)
+        self._spool = Spool(self.folder / PREDICTIONS, kept)
         return self._spool
 
     def restore(self, run: Run) -> None:
@@ -113,7 +114,9 @@ class Checkpoints:
         files = self.found.values.get("files")
         count = len(files) if isinstance(files, Sequence) else 0
         check_unchanged(run.stream.name, files, run.stream.marks(count))
-        run.scoring.scores = type(run.scoring.scores).restore(self.found.part("scores"))
+        counted = self.found.part("scores")
+        kind = ClassScores if counted.kind == ClassScores.__name__ else type(run.scoring.scores)
+        run.scoring.scores = kind.restore(counted)
         if isinstance(run.player, DelayedPlayer):
             run.player.waiting = WaitingRows.restore(self.found.part("waiting"))
         run.history.points = _points(self.found.values.get("history"))
@@ -139,7 +142,7 @@ class Checkpoints:
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
         values["files"] = run.stream.marks()
         if self._spool is not None:
-            values["predictions"] = self._spool.checksum
+            values |= _plain_predictions(self._spool.kept)
         arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}
         snapshot = Snapshot("Run", values, arrays, parts)
         with os_errors_naming(self.folder):
@@ -156,6 +159,20 @@ class Checkpoints:
         if not (self.folder / STATE).exists():
             (self.folder / PREDICTIONS).unlink(missing_ok=True)
         self._lock.release()
+
+
+def _plain_predictions(kept: Kept) -> dict[str, Plain]:
+    """Return what the spool holds; rows of K classes are told only where there are some."""
+    classes: dict[str, Plain] = {"rows_of_two": kept.rows, "frames": kept.frames} if kept.frames else {}
+    return {"predictions": kept.checksum, **classes}
+
+
+def _kept_predictions(found: Snapshot) -> Kept:
+    """Return what the spool of a checkpoint held."""
+    checksum = found.optional_text("predictions")
+    if "frames" not in found.values:
+        return Kept(found.whole("rows"), 0, checksum)
+    return Kept(found.whole("rows_of_two"), found.whole("frames"), checksum)
 
 
 def _plain_point(point: Point) -> dict[str, Plain]:

@@ -4,8 +4,8 @@ import os
 from dataclasses import replace
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
-from aioli.learners.protocol import Learner, Saves, saves
-from aioli.learners.registry import restore_learner
+from aioli.learners.protocol import AnyLearner, Saves, saves
+from aioli.learners.registry import restore_any_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import os_errors_naming
@@ -15,7 +15,7 @@ __all__ = ["load_model", "require_saves", "save_model"]
 STREAM = "stream"  # the part of a model's snapshot that is the stream's
 
 
-def require_saves(learner: Learner) -> Saves:
+def require_saves(learner: AnyLearner) -> Saves:
     """Return the learner, or refuse one that cannot be written to a file."""
     if not saves(learner):
         raise CapabilityMissing(
@@ -24,17 +24,17 @@ def require_saves(learner: Learner) -> Saves:
     return learner
 
 
-def save_model(path: str | os.PathLike[str], learner: Learner, stream: Snapshot) -> None:
+def save_model(path: str | os.PathLike[str], learner: AnyLearner, stream: Snapshot) -> None:
     """Write the learner and the snapshot of its stream, whole or not at all. `learner.load` reads the file too."""
     snapshot = require_saves(learner).snapshot()
     with os_errors_naming(path):
         write_snapshot(path, replace(snapshot, parts={**snapshot.parts, STREAM: stream}))
 
 
-def load_model(path: str | os.PathLike[str]) -> tuple[Learner, Snapshot | None]:
+def load_model(path: str | os.PathLike[str]) -> tuple[AnyLearner, Snapshot | None]:
     """Return the learner, and the snapshot of the stream that it was taught on; None where it was saved without one."""
     snapshot = read_snapshot(path)
     try:
-        return restore_learner(snapshot), snapshot.parts.get(STREAM)
+        return restore_any_learner(snapshot), snapshot.parts.get(STREAM)
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise SnapshotRefused(f"{path}: {error}; save it again") from error

@@ -2,23 +2,25 @@
 
 import contextlib
 import hashlib
-import importlib
 import io
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import IO, Any, BinaryIO, Self, TypeAlias
+from typing import IO, BinaryIO, NamedTuple, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import FileRefused
 from aioli.evaluate.loop import Announced, Observer
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.whole_files import DiskFile, check_target, os_errors_naming, replacing
+from aioli.store.class_frames import HEAD_BYTES, UNKNOWN_CLASS, Frame, bytes_behind, frame_as_bytes, frame_from_bytes
+from aioli.store.class_predictions import write_class_predictions
+from aioli.store.file_formats import as_text, parquet_modules
 
-__all__ = ["Spool", "check_ending", "write_predictions"]
+__all__ = ["Kept", "Spool", "check_ending", "write_predictions"]
 
 ENTRY = np.dtype([("probability", "<f8"), ("label", "u1")])
 Entries: TypeAlias = NDArray[np.void]  # of ENTRY
@@ -27,48 +29,58 @@ UNKNOWN = 255  # a row without a label
 ENDINGS = (".parquet", ".csv", ".jsonl")
 
 
+class Kept(NamedTuple):
+    """What a file of predictions holds: rows of two classes, then bytes of frames of K classes, and their checksum."""
+
+    rows: int = 0
+    frames: int = 0
+    checksum: str | None = None
+
+
 class Spool(Observer):
     """Appends probabilities and labels to a binary file, nine bytes a row; a resumed run goes on with that file.
+
+    Rows of K classes are frames behind the rows of two (`store.class_frames`).
 
     Parameters
     ----------
     path
         The file.
-    rows
-        How many rows of the file to keep, 0 to begin anew; the rest is truncated.
-    checksum
-        What `checksum` said after those rows; a file that holds others is refused.
+    kept
+        What of the file to keep, nothing to begin anew; the rest is truncated. A file that holds others is refused.
     target
         The file that error messages name, where the spool is anonymous (`beside`): `path` is then a folder.
     """
 
-    def __init__(self, path: Path, rows: int = 0, checksum: str | None = None, target: str | None = None) -> None:
+    def __init__(self, path: Path, kept: Kept = Kept(), target: str | None = None) -> None:  # noqa: B008, immutable
         self._name = target or str(path)
-        if rows and (not path.exists() or path.stat().st_size < rows * ENTRY.itemsize):
+        self._rows, self._frames = kept.rows, kept.frames
+        size = self._size
+        if size and (not path.exists() or path.stat().st_size < size):
             raise self._refused("are missing or cut short")
         self._whole = True
         self._digest = hashlib.sha256()
         with os_errors_naming(self._name):
             if target is None:
-                self._file: IO[bytes] = path.open("r+b" if rows else "w+b", buffering=0)
+                self._file: IO[bytes] = path.open("r+b" if size else "w+b", buffering=0)
             else:
                 self._file = tempfile.TemporaryFile(dir=path, buffering=0)  # noqa: SIM115, `close` does it
             try:
-                self._keep(rows, checksum)
+                self._keep(size, kept.checksum)
             except BaseException:
                 self._file.close()
                 raise
             self._out = io.BufferedWriter(DiskFile(self._file.fileno()), 1 << 16)
 
-    def _keep(self, rows: int, checksum: str | None) -> None:
-        """Read the rows to keep, which must be those of the checksum, and cut off the rest."""
-        left = rows * ENTRY.itemsize
+    def _keep(self, size: int, checksum: str | None) -> None:
+        """Read the bytes to keep, which must be those of the checksum, and cut off the rest."""
+        left = size
         while left and (data := self._file.read(min(left, AT_ONCE * ENTRY.itemsize))):
             self._digest.update(data)
             left -= len(data)
-        if left or (rows and checksum != self.checksum):
+        if left or (size and checksum != self.kept.checksum):
             raise self._refused("are not those of the run: another run's, or damaged")
-        os.ftruncate(self._file.fileno(), rows * ENTRY.itemsize)
+        os.ftruncate(self._file.fileno(), size)
         self._file.seek(0, os.SEEK_END)
 
     def _refused(self, what: str) -> FileRefused:
@@ -76,9 +88,18 @@ class Spool(Observer):
         return FileRefused(f"{self._name}: the predictions of the checkpoint {what}; {advice}", path=self._name)
 
     @property
-    def checksum(self) -> str:
-        """The SHA-256 of all that was appended."""
-        return self._digest.hexdigest()
+    def kept(self) -> Kept:
+        """What was appended so far, and its SHA-256."""
+        return Kept(self._rows, self._frames, self._digest.hexdigest())
+
+    @property
+    def has_classes(self) -> bool:
+        """Whether rows of K classes were appended."""
+        return self._frames > 0
+
+    @property
+    def _size(self) -> int:
+        return self._rows * ENTRY.itemsize + self._frames
 
     @classmethod
     def beside(cls, target: str) -> Self:
@@ -87,17 +108,30 @@ class Spool(Observer):
 
     def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
         """Append the probabilities and labels of a piece."""
-        self.add(announced.p, announced.y)
+        if announced.classes is None:
+            self.add(announced.p, announced.y)
+        else:
+            self.add_classes(announced.p, announced.y)
+
+    def add_classes(self, P: Matrix, codes: Vector) -> None:
+        """Append the probabilities of K classes, and the codes of the labels, -1 where there is none."""
+        data = frame_as_bytes(P, codes)
+        self._append(memoryview(data))
+        self._frames += len(data)
 
     def add(self, p: Vector, y: Vector | None) -> None:
         """Append probabilities, and the labels where there are any."""
         entries = np.empty(len(p), dtype=ENTRY)
         entries["probability"] = p
         entries["label"] = UNKNOWN if y is None else y
+        self._append(entries.data)
+        self._rows += len(entries)
+
+    def _append(self, data: memoryview) -> None:
         self._whole = False
         with os_errors_naming(self._name):
-            self._out.write(entries.data)
-        self._digest.update(entries.data)
+            self._out.write(data)
+        self._digest.update(data)
         self._whole = True
 
     def sync(self) -> None:
@@ -109,18 +143,43 @@ class Spool(Observer):
             os.fsync(self._file.fileno())
 
     def __iter__(self) -> Iterator[tuple[int, Entries]]:
-        """Yield the entries in pieces, each with the number of its first row."""
+        """Yield the entries of two classes in pieces, each with the number of its first row."""
+        written = hashlib.sha256()
+        yield from self._entries(written)
+        self._check(written)
+
+    def frames(self) -> Iterator[Frame]:
+        """Yield all rows as rows of K classes, those of two with the negative class first."""
+        written = hashlib.sha256()
+        for _, entries in self._entries(written):
+            p, codes = entries["probability"], entries["label"].astype(np.int64)
+            yield Frame(np.column_stack([1.0 - p, p]), np.where(codes == UNKNOWN, UNKNOWN_CLASS, codes))
+        left = self._frames
+        while left > 0:
+            head = _read_all(self._file, HEAD_BYTES)
+            data = _read_all(self._file, bytes_behind(head))
+            written.update(head + data)
+            left -= len(head) + len(data)
+            place = self._file.tell()
+            yield frame_from_bytes(head, data)
+            self._file.seek(place)
+        self._check(written)
+
+    def _entries(self, written: "hashlib._Hash") -> Iterator[tuple[int, Entries]]:
+        """Yield the entries of two classes, add them to a checksum, and leave the file behind them."""
         if not self._whole:
             raise OSError(f"{self._name}: the predictions of some rows could not be written")
         with os_errors_naming(self._name):
             self._out.flush()
-        written = hashlib.sha256()
-        rows = self._file.seek(0, os.SEEK_END) // ENTRY.itemsize
-        for first in range(0, rows, AT_ONCE):
+        for first in range(0, self._rows, AT_ONCE):
             self._file.seek(first * ENTRY.itemsize)
-            data = _read_all(self._file, min(AT_ONCE, rows - first) * ENTRY.itemsize)
+            data = _read_all(self._file, min(AT_ONCE, self._rows - first) * ENTRY.itemsize)
             written.update(data)
             yield first, np.frombuffer(data, dtype=ENTRY)
+        self._file.seek(self._rows * ENTRY.itemsize)
+
+    def _check(self, written: "hashlib._Hash") -> None:
+        """Raise where the bytes that were read are not those that were written."""
         self._file.seek(0, os.SEEK_END)
         if written.digest() != self._digest.digest():
             raise OSError(f"{self._name}: what was kept of the predictions is not what was written; check the disk")
@@ -146,19 +205,29 @@ def check_ending(path: str) -> None:
             f"{path}: predictions are written as {', '.join(ENDINGS)}; give a name that ends in one of them"
         )
     if ending == ".parquet":
-        _parquet()
+        parquet_modules()
     check_target(path)
 
 
-def write_predictions(path: str, spool: Spool, names: tuple[str, str]) -> None:
-    """Write row, probability and label of every row, in the format of the file's ending; whole or not at all."""
+def write_predictions(path: str, spool: Spool, classes: Sequence[str], top: int | None = None) -> None:
+    """Write the predictions of every row, in the format of the file's ending; whole or not at all.
+
+    In a game of two classes that is row, probability and label; in one of more, or where the `top` likeliest classes
+    are asked for, it is as in `store.class_predictions`.
+    """
+    ending = Path(path).suffix.lower()
+    if spool.has_classes or top is not None or len(classes) != 2:
+        with os_errors_naming(path), replacing(path) as file:
+            write_class_predictions(file, ending, spool.frames(), classes, top)
+        return
+    names = (classes[0], classes[1])
     writers: dict[str, Callable[[BinaryIO, Spool, tuple[str, str]], None]] = {
         ".parquet": _write_parquet,
         ".csv": _write_csv,
         ".jsonl": _write_jsonl,
     }
     with os_errors_naming(path), replacing(path) as file:
-        writers[Path(path).suffix.lower()](file, spool, names)
+        writers[ending](file, spool, names)
 
 
 def _read_all(file: IO[bytes], size: int) -> bytes:
@@ -170,7 +239,7 @@ def _read_all(file: IO[bytes], size: int) -> bytes:
 
 
 def _write_parquet(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None:
-    arrow, parquet = _parquet()
+    arrow, parquet = parquet_modules()
     text = arrow.string()
     schema = arrow.schema([("row", arrow.int64()), ("probability", arrow.float64()), ("label", text)])
     with parquet.ParquetWriter(file, schema) as writer:
@@ -182,7 +251,7 @@ def _write_parquet(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None
 
 def _write_csv(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None:
     quoted = tuple(f'"{name.replace(chr(34), chr(34) * 2)}"' if _must_quote(name) else name for name in names)
-    with _as_text(file) as out:
+    with as_text(file) as out:
         out.write("row,probability,label\n")
         for first, entries in spool:
             labels = _labels(entries, (quoted[0], quoted[1]))
@@ -195,23 +264,13 @@ def _write_jsonl(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None:
     import json
 
     written = (json.dumps(names[0]), json.dumps(names[1]))
-    with _as_text(file) as out:
+    with as_text(file) as out:
         for first, entries in spool:
             rows = zip(entries["probability"].tolist(), _labels(entries, written), strict=True)
             out.writelines(
                 f'{{"row": {t}, "probability": {p!r}, "label": {label or "null"}}}\n'
                 for t, (p, label) in enumerate(rows, first + 1)
             )
-
-
-@contextlib.contextmanager
-def _as_text(file: BinaryIO) -> Iterator[io.TextIOWrapper]:
-    """Return a context in which the file takes text, and which leaves it open."""
-    text = io.TextIOWrapper(file, encoding="utf-8", newline="\n")
-    try:
-        yield text
-    finally:
-        text.detach()
 
 
 def _labels(entries: Entries, names: tuple[str, str]) -> list[str | None]:
@@ -221,10 +280,3 @@ def _labels(entries: Entries, names: tuple[str, str]) -> list[str | None]:
 
 def _must_quote(name: str) -> bool:
     return any(mark in name for mark in ',"\n\r')
-
-
-def _parquet() -> tuple[Any, Any]:
-    try:
-        return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")
-    except ImportError:
-        raise ImportError("Parquet needs pyarrow: pip install 'aioli-online[files]', or write .csv or .jsonl") from None

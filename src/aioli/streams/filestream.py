@@ -25,7 +25,7 @@ from aioli.streams.files.table import (
     Table,
     Tables,
 )
-from aioli.streams.labels import Labels
+from aioli.streams.many_labels import ClassRule, labels_for
 from aioli.streams.protocol import Batch
 from aioli.streams.row_times import times_of
 from aioli.streams.scaling import Scaler
@@ -59,6 +59,8 @@ class Reading:
     time
         The column that says when a row came, by its name or number: dates, or numbers of seconds. It stays a feature,
         as any other. None: nobody asks.
+    classes
+        How many labels there may be (`streams.many_labels`): "two"; two and "more" where more come; or "any".
     labelled
         False leaves the labels of sparse rows unread, which may then be anything or, where the format allows it, none.
     """
@@ -77,6 +79,7 @@ class Reading:
     header: bool = True
     labelled: bool = True
     time: str | None = None
+    classes: ClassRule = "two"
 
 
 class FileStream:
@@ -125,7 +128,8 @@ class FileStream:
                 )
             else:
                 self._settle_columns(snapshot)
-            self.labels = Labels(reading.positive) if snapshot is None else Labels.restore(snapshot.part("labels"))
+            known = None if snapshot is None else snapshot.part("labels")
+            self.labels = labels_for(reading.classes, reading.positive, known)
             self._scaler = self._make_scaler(snapshot)
         except BaseException:
             self.close()
@@ -213,7 +217,7 @@ class FileStream:
         if self._scaler is not None and isinstance(X, np.ndarray):
             X = self._scaler.scale(X, keep=self._moving)
         self._position = table.after
-        return Batch(X, y, table.weights, table.where, times)
+        return Batch(X, y, table.weights, table.where, times, self.labels.classes)
 
     def _features_of(self, table: Table | SparseTable) -> Features:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):

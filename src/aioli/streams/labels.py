@@ -12,7 +12,7 @@ from aioli.streams.files.cell_values import as_number
 from aioli.streams.files.table import Texts
 from aioli.streams.files.where import Where, row_refused
 
-__all__ = ["Labels"]
+__all__ = ["Labels", "written"]
 
 YES = frozenset(["1", "1.0", "+1", "true", "t", "yes", "y", "positive", "pos", "+"])
 NO = frozenset(["0", "0.0", "-1", "-1.0", "false", "f", "no", "n", "negative", "neg", "-"])
@@ -46,6 +46,11 @@ class Labels:
         """What the negative and the positive class are called; 0 and 1 where that is not known yet."""
         return "0" if self.negative is None else self.negative, self.positive or "1"
 
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """What the classes are called, in the order of their codes."""
+        return self.names
+
     def encode(self, values: Vector | Texts, where: Where) -> Vector:
         """Return 0.0 or 1.0 for each row. A third value, or a missing one, is refused with its place."""
         if isinstance(values, np.ndarray):
@@ -59,14 +64,20 @@ class Labels:
         return y
 
     def _encode_numbers(self, values: Vector, where: Where) -> Vector:
+        y = self._known_numbers(values)
+        if y is None:
+            if self._asked and not math.isnan(asked := _value(self.positive)):
+                self.positive = written(asked)  # 1 and 1.0 are one label, however it was asked for
+            self._learn([None if math.isnan(value) else written(value) for value in values.tolist()], where)
+            y = self._known_numbers(values)
+            assert y is not None
+        return y
+
+    def _known_numbers(self, values: Vector) -> Vector | None:
+        """Return 0.0 or 1.0 for each row; None where a number is neither of the two labels."""
         values = np.require(values, np.float64, ["C", "W"])  # what others made may be read-only
         y = np.empty(len(values))
-        if not encode_two_values(values, _value(self.positive), _value(self.negative), y):
-            if self._asked and not math.isnan(asked := _value(self.positive)):
-                self.positive = _written(asked)  # 1 and 1.0 are one label, however it was asked for
-            self._learn([None if math.isnan(value) else _written(value) for value in values.tolist()], where)
-            encode_two_values(values, _value(self.positive), _value(self.negative), y)
-        return y
+        return y if encode_two_values(values, _value(self.positive), _value(self.negative), y) else None
 
     def _learn(self, values: Texts, where: Where) -> None:
         """Remember the values that are new; refuse them if they do not fit those that are known."""
@@ -145,7 +156,7 @@ def _is_text(name: str) -> bool:
     return math.isnan(_value(name))
 
 
-def _written(value: float) -> str:
+def written(value: float) -> str:
     """Return a number as a label: 1, not 1.0."""
     return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 

@@ -1,10 +1,11 @@
 """A stream as the evaluation loop sees it: tables are read, perhaps ahead in another thread, then made batches."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
 from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Label
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.marks import Mark
 from aioli.streams.files.table import Features, SparseTable, Table, Tables
@@ -23,13 +24,16 @@ class Batch:
     X
         The rows, dense or CSR, with as many features as the stream has met so far.
     y
-        Their labels, 0.0 or 1.0; None where the stream has none.
+        Their labels, 0.0 or 1.0, or the codes of their classes; None where the stream has none.
     weights
         How much each row counts; None where every row counts 1.
     where
         Says where a row of the batch is to be found, such as "clicks.csv, line 12".
     times
         When each row came, in seconds; None where nobody asked.
+    classes
+        What the classes are called, in the order of their codes, where labels may be more than two: `y` then holds
+        0.0, 1.0, 2.0, …; None where labels are 0.0 and 1.0.
     """
 
     X: Features
@@ -37,6 +41,7 @@ class Batch:
     weights: Vector | None
     where: Where
     times: Vector | None = None
+    classes: Sequence[Label] | None = None
 
 
 class Stream(Protocol):
@@ -49,7 +54,7 @@ class Stream(Protocol):
     label
         The name of the label's column; None where the rows have no label.
     labels
-        What the two classes are called, and how many rows of each have been encoded.
+        What the classes are called, and how many rows of each have been encoded.
     kinds
         What each column is, the label among them; empty for sparse files, which have no columns.
     sparse

@@ -1,0 +1,42 @@
+"""What is told of every saved model, whatever the number of its classes."""
+
+from aioli.commands.summary import ball_of, certificate_of
+from aioli.learners.protocol import AnyLearner, mixes
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.encoding import column_kinds
+
+__all__ = ["columns_in", "facts_of", "print_columns_and_experts", "shares_of"]
+
+
+def facts_of(learner: AnyLearner) -> dict[str, object]:
+    """Return the learner, its rounds and loss, its certificate and its features."""
+    certificate, rounds = certificate_of(learner), learner.rounds
+    return {
+        "learner": repr(learner).partition("  #")[0],
+        "rounds": rounds,
+        "log_loss": learner.loss / rounds if rounds else None,
+        "certificate": None if certificate is None else float(certificate),
+        "radius": None if certificate is None else certificate.radius,
+        "against": None if certificate is None else ball_of(learner, certificate),
+        "features": learner.n_features_,
+    }
+
+
+def shares_of(learner: AnyLearner) -> dict[str, float] | None:
+    """Return the share of the mixture that each expert holds; None where there is no mixture."""
+    return dict(learner.weights_) if mixes(learner) else None
+
+
+def columns_in(taught: Snapshot | None) -> dict[str, str]:
+    """Return the kinds of the columns that a model was taught on; none where it was not, or on sparse rows."""
+    encoder = None if taught is None else taught.parts.get("encoder")
+    return column_kinds(encoder) if encoder is not None and encoder.kind == "Encoder" else {}
+
+
+def print_columns_and_experts(columns: dict[str, str], shares: dict[str, float] | None) -> None:
+    """Print a line a column, and a line an expert, the one that is heard most first."""
+    if columns:
+        print("\ncolumns\n" + "\n".join(f"  {name}: {kind}" for name, kind in columns.items()))
+    if shares:
+        print("\nexperts, and the share of the mixture that each holds")
+        print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(shares.items(), key=lambda e: -e[1])))

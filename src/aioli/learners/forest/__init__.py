@@ -1,1 +1,0 @@
-"""Forests of online trees."""

@@ -1,0 +1,174 @@
+"""The command on files of more than two labels: run, predictions, models, checkpoints and the page."""
+
+import csv
+import json
+import signal
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import aioli
+from aioli.cli import main
+from aioli.store.models import load_model
+
+ROWS = 240
+LEARNER = "AIOLI(radius=2)"
+SAME = ("rows", "log_loss", "base_rate", "accuracy", "top3", "macro_f1", "kappa", "auc", "ece", "class_ece", "by_class")
+
+
+@pytest.fixture
+def flowers(tmp_path: Path) -> Path:
+    """Three columns and four labels, two of which come from the beginning and two later."""
+    rng = np.random.default_rng(7)
+    names = ["rose", "lily, white", "iris", "aster"]
+    path = tmp_path / "flowers.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(["x", "y", "colour", "flower"])
+        for t in range(ROWS):
+            k = int(rng.integers(2 if t < 60 else 3 if t < 120 else 4))
+            x, y = rng.normal(k % 2), rng.normal(k // 2)
+            colour = ["red", "white", "blue"][(k + int(rng.integers(2))) % 3]
+            writer.writerow([f"{x:.3f}", f"{y:.3f}", colour, names[k]])
+    return path
+
+
+def played(source: Path, *more: str) -> list[str]:
+    return ["run", str(source), "--label", "flower", "--learner", LEARNER, "--classes", "any", *more]
+
+
+def summary(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    assert main([*arguments, "--json"]) == 0
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_a_run_has_the_scores_of_its_own_predictions(
+    flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out, page = tmp_path / "p.csv", tmp_path / "page.html"
+    found = summary(played(flowers, "--predictions", str(out), "--report", str(page)), capsys)
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    assert found["rows"] == len(rows) == ROWS
+    assert found["classes"] == 4
+    losses = [-np.log(float(row[f"p_{row['label']}"])) for row in rows]
+    assert found["log_loss"] == pytest.approx(np.mean(losses), rel=1e-9)
+    assert found["accuracy"] == pytest.approx(np.mean([row["likeliest"] == row["label"] for row in rows]), abs=2 / ROWS)
+    assert rows[0]["likeliest"] == ""  # no class had come
+    assert float(rows[0]["p_aster"]) == 0.0
+    assert sum(map(sum, found["confusion"])) == ROWS - 1
+    assert sum(one["rows"] for one in found["by_class"].values()) == ROWS
+    assert "Which class is taken for which" in page.read_text("utf-8")
+
+
+@pytest.mark.parametrize("ending", ["csv", "jsonl", "parquet"])
+def test_the_likeliest_few_are_those_of_the_wide_file(flowers: Path, tmp_path: Path, ending: str) -> None:
+    if ending == "parquet":
+        pytest.importorskip("pyarrow")
+    wide, long = tmp_path / "wide.csv", tmp_path / f"long.{ending}"
+    assert main(played(flowers, "--predictions", str(wide))) == 0
+    assert main(played(flowers, "--predictions", str(long), "--top", "2")) == 0
+    with wide.open(newline="", encoding="utf-8") as file:
+        last = list(csv.DictReader(file))[-1]
+    ranked = sorted(((float(p), name[2:]) for name, p in last.items() if name.startswith("p_")), reverse=True)[:2]
+    assert last_of(long) == [(str(ROWS), name, p, last["label"]) for p, name in ranked]
+
+
+def last_of(path: Path) -> list[tuple[str, str, float, str]]:
+    """The two likeliest classes of the last row, as each format has them."""
+    if path.suffix == ".jsonl":
+        row = json.loads(path.read_text("utf-8").splitlines()[-1])
+        return [(str(row["row"]), name, p, row["label"]) for name, p in row["probabilities"].items()]
+    if path.suffix == ".parquet":
+        parquet = pytest.importorskip("pyarrow.parquet")
+        rows = parquet.read_table(path).to_pylist()
+    else:
+        with path.open(newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+    return [(str(row["row"]), row["class"], float(row["probability"]), row["label"]) for row in rows[-2:]]
+
+
+def test_a_saved_model_predicts_what_its_learner_does(
+    flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, out = tmp_path / "m.aioli", tmp_path / "p.jsonl"
+    assert main(played(flowers, "--save", str(model))) == 0
+    capsys.readouterr()
+    arguments = ["predict", str(flowers), "--model", str(model)]
+    assert main([*arguments, "--out", str(out), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    rows = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    losses = [-np.log(row["probabilities"][row["label"]]) for row in rows]
+    assert told["log_loss"] == pytest.approx(np.mean(losses), rel=1e-9)
+    assert main(arguments) == 0
+    printed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
+    assert [float(row["p_iris"]) for row in printed] == [row["probabilities"]["iris"] for row in rows]
+    learner, _ = load_model(model)
+    assert type(learner).load(model).rounds == ROWS  # a learner's own file, too
+    assert main(["inspect", str(model), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["classes"] == [str(label) for label in learner.classes_]
+
+
+def test_a_label_that_a_model_never_learned_is_refused_with_its_place(
+    flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, new = tmp_path / "m.aioli", tmp_path / "new.csv"
+    assert main(played(flowers, "--save", str(model))) == 0
+    new.write_text("x,y,colour,flower\n1,2,red,rose\n1,2,red,tulip\n", "utf-8")
+    capsys.readouterr()
+    assert main(["predict", str(new), "--model", str(model)]) == 1
+    assert "line 3: the label is 'tulip', which the model has never learned; drop the row" in capsys.readouterr().err
+
+
+def test_an_interrupted_run_goes_on_bit_for_bit(
+    flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first, again = tmp_path / "first.csv", tmp_path / "again.csv"
+    whole = summary(played(flowers, "--predictions", str(first)), capsys)
+    kept = played(flowers, "--predictions", str(again), "--checkpoint", str(tmp_path / "kept"))
+    kind = type(aioli.AIOLI(classes="any"))
+    learn, calls = kind.learn_many, [0]
+
+    def learn_until_interrupted(self: Any, *given: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == 24:  # where all classes have come
+            signal.raise_signal(signal.SIGINT)
+        return learn(self, *given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(kind, "learn_many", learn_until_interrupted)
+        assert main([*kept, "--json"]) == 130
+    capsys.readouterr()
+    resumed = summary([*kept, "--resume"], capsys)
+    assert {name: resumed[name] for name in SAME} == {name: whole[name] for name in SAME}
+    assert first.read_bytes() == again.read_bytes()
+
+
+def test_declared_classes_have_their_columns_from_the_first_row(flowers: Path, tmp_path: Path) -> None:
+    out, names = tmp_path / "p.csv", "rose,iris,aster,lily"
+    text = flowers.read_text("utf-8").replace("lily, white", "lily").replace('"', "")
+    flowers.write_text(text, "utf-8")
+    arguments = ["run", str(flowers), "--label", "flower", "--learner", LEARNER, "--classes", names]
+    assert main([*arguments, "--predictions", str(out)]) == 0
+    with out.open(newline="", encoding="utf-8") as file:
+        row = next(csv.DictReader(file))
+    assert [float(row[f"p_{name}"]) for name in names.split(",")] == pytest.approx([0.25] * 4)
+
+
+def test_a_learner_of_two_classes_refuses_the_third_with_its_place_and_an_alternative(
+    flowers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", str(flowers), "--label", "flower", "--learner", "OGD"]) == 1
+    told = capsys.readouterr().err
+    assert "the label is 'iris', besides 'lily, white' and 'rose'; OGD is for two classes; use Auto or AIOLI" in told
+    assert main(["run", str(flowers), "--label", "flower", "--learner", "OGD", "--classes", "any"]) == 1
+    assert "OGD is for two classes; use Auto or AIOLI" in capsys.readouterr().err
+
+
+def test_a_checkpoint_is_gone_when_the_run_is_over(flowers: Path, tmp_path: Path) -> None:
+    kept, out = tmp_path / "kept", tmp_path / "p.csv"
+    assert main(played(flowers, "--checkpoint", str(kept), "--predictions", str(out))) == 0
+    assert not list(kept.iterdir())
