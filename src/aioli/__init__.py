@@ -21,8 +21,10 @@ _HOMES = {
     "Auto": "aioli.learners.auto.auto",
     "Certificate": "aioli.states.certificate",
     "ClassAIOLI": "aioli.learners.classes.class_aioli",
+    "ClassAuto": "aioli.learners.classes.class_auto",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
+    "Forest": "aioli.learners.forest.forest",
     "Foster": "aioli.learners.foster.foster",
     "KernelAIOLI": "aioli.learners.kernel.kernel_aioli",
     "MaximumLikelihood": "aioli.learners.baselines.maximum_likelihood",
@@ -49,6 +51,8 @@ __all__ = [
     "Auto",
     "Certificate",
     "ClassAIOLI",
+    "ClassAuto",
+    "Forest",
     "Foster",
     "KernelAIOLI",
     "MaximumLikelihood",
@@ -72,6 +76,8 @@ if TYPE_CHECKING:
     from aioli.learners.baselines.smp import SMP
     from aioli.learners.batch.online_to_batch import OnlineToBatch
     from aioli.learners.classes.class_aioli import ClassAIOLI
+    from aioli.learners.classes.class_auto import ClassAuto
+    from aioli.learners.forest.forest import Forest
     from aioli.learners.foster.foster import Foster
     from aioli.learners.kernel.kernel_aioli import KernelAIOLI
     from aioli.learners.kernel.nystrom import Nystrom

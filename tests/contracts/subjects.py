@@ -24,6 +24,7 @@ from aioli import (
     Algorithm2,
     Auto,
     Certificate,
+    Forest,
     Foster,
     KernelAIOLI,
     MaximumLikelihood,
@@ -43,7 +44,7 @@ Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: c
 
 # What is exported and learns two classes; `Certificate` is a number.
 NO_LEARNERS = {"Announcement", "Announcements", "Certificate"}
-CLASS_LEARNERS = ["ClassAIOLI"]  # `tests/learners/classes` holds them to their properties
+CLASS_LEARNERS = ["ClassAIOLI", "ClassAuto"]  # `tests/learners/classes` holds them to their properties
 LEARNERS = sorted(set(aioli.__all__) - NO_LEARNERS - set(CLASS_LEARNERS))
 
 LOOPS = 1e-10  # a single row and many are played by loops that are compiled apart, and round apart
@@ -159,6 +160,7 @@ SUBJECTS = [
     Subject("Auto of words", Auto, words, seen=of_length_one, units=1e-9),
     Subject("EKF", EKF, dense()),
     Subject("FTRL", FTRL, dense()),
+    Subject("Forest", lambda: Forest(trees=4), dense(80), units=1e-6, origins=1e-6),
     Subject("Foster on a line", lambda: Foster(intercept=False), dense(40, 1)),
     Subject("Foster on a disc", lambda: Foster(2.0), dense(16, 1)),
     Subject("Foster particles", lambda: Foster(method="smc", particles=32), dense()),

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from aioli import AIOLI, Auto, KernelAIOLI, Nystrom, OnlineToBatch, RandomFeatures, Wide
+from aioli import AIOLI, Auto, Forest, KernelAIOLI, Nystrom, OnlineToBatch, RandomFeatures, Wide
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.codec import read_snapshot, write_snapshot
@@ -42,6 +42,7 @@ CASES: dict[str, tuple[Callable[[], Learner], Callable[[], tuple[Matrix, Vector]
     "AIOLI": (lambda: AIOLI(radius=3.0, forgetting=0.99), golden_rows),
     "Auto": (Auto, golden_rows),
     "AutoWide": (lambda: Auto(experts=3), lambda: golden_words(300)),
+    "Forest": (lambda: Forest(trees=3), golden_rows),
     "KernelAIOLI": (lambda: KernelAIOLI("laplacian", radius=3.0), golden_rows),
     "Nystrom": (lambda: Nystrom(points=6), golden_rows),
     "OnlineToBatch": (lambda: OnlineToBatch(AIOLI(), states=3), golden_rows),

@@ -1,19 +1,21 @@
 """Auto: the learner that needs no tuning."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert
 from aioli.learners.base import ColumnLearner
+from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
+from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.matrices import as_matrix
@@ -42,6 +44,9 @@ class Auto(Remembering, ColumnLearner):
     experts
         A budget: how many experts to play, the most useful first. None plays all. Time goes with the number; the bound
         holds against those that play.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `ClassAuto` in place of this learner, with one probability a class.
 
     Notes
     -----
@@ -69,7 +74,11 @@ class Auto(Remembering, ColumnLearner):
 
     capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
-    def __init__(self, experts: int | None = None) -> None:
+    def __new__(cls, experts: int | None = None, classes: Classes | None = None) -> Any:
+        """Make a learner of two classes, or the `ClassAuto` of the classes given."""
+        return super().__new__(cls) if classes is None else ClassAuto(experts, classes)
+
+    def __init__(self, experts: int | None = None, classes: Classes | None = None) -> None:  # noqa: ARG002
         self._player: DenseEnsemble | Wide = DenseEnsemble(experts)
         self._begun = False  # from the first row on, the player stays
         self.experts = experts

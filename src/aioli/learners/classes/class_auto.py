@@ -1,0 +1,150 @@
+"""Auto for any number of classes."""
+
+import math
+from collections.abc import Sequence
+from typing import Self
+
+import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.classes.base import ClassRowsLearner
+from aioli.learners.classes.ensemble import ClassEnsemble
+from aioli.learners.classes.experts import CLASS_EXPERTS
+from aioli.learners.parameters import require_whole, with_parameters
+from aioli.learners.protocol import Capability
+from aioli.learners.remembering import Remembering
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Classes, Codes
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.states.certificate import Certificate
+from aioli.states.mixture.views import LONGEST
+
+__all__ = ["ClassAuto"]
+
+
+class ClassAuto(Remembering, ClassRowsLearner):
+    r"""The learner of many classes that needs no tuning: `Auto(classes=[…])` and `Auto(classes="any")` make one.
+
+    Softmax learners play side by side, on views of the row that do not depend on the unit or the origin of a column
+    (`learners.classes.experts`): linear ones, some that forget, random waves, products of columns, and running ranks. A
+    mixture over their probabilities follows the best of them, and two stackers on top learn what they know together
+    (`states.classes.mixture`). O(d² + Kd) a row for each.
+
+    Parameters
+    ----------
+    experts
+        A budget: how many experts to play, the most useful first. None plays all.
+    classes
+        The labels of all classes; or "any": classes appear as they come, and a class that nobody has seen has a
+        probability too, the escape (`outcomes.escape`).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from aioli import Auto
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(2000, 2))
+    >>> y = np.array(["centre", "ring", "outside"])[np.digitize(np.hypot(*X.T), [0.8, 1.5])]
+    >>> learner = Auto(classes="any")
+    >>> p = learner.learn_many(X, y)
+    >>> sorted(learner.classes_)
+    ['centre', 'outside', 'ring']
+    >>> right = np.array(learner.classes_)[p.argmax(axis=1)] == y
+    >>> print(f"{right[1000:].mean():.2f} of the second half right")
+    0.97 of the second half right
+    """
+
+    capabilities = ClassRowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
+
+    def __init__(self, experts: int | None = None, classes: Classes = "any") -> None:
+        self.experts, self.classes = experts, classes
+        self._experts = None if experts is None else require_whole("experts", experts, 1)
+        super().__init__(classes, intercept=False, widest=LONGEST)
+        self._ensemble: ClassEnsemble | None = None
+        self._weights: Vector = np.zeros(len(self._labels))  # of the rows of each class
+
+    # ---- playing
+
+    def _begin(self, width: int) -> None:
+        self._ensemble = ClassEnsemble(self._experts, width, len(self._labels))
+
+    def _log_probabilities(self, X: Matrix) -> Matrix:
+        return np.log(self._playing.predict(X))
+
+    def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
+        np.add.at(self._weights, codes, stakes)
+        return np.log(self._playing.play(X, codes, stakes))
+
+    def _add_class(self) -> None:
+        self._playing.add_class()
+        self._weights = np.append(self._weights, 0.0)
+
+    @property
+    def _playing(self) -> ClassEnsemble:
+        assert self._ensemble is not None
+        return self._ensemble
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Return nats of regret that are proven not to have been exceeded, against what `against` names.
+
+        Against the best constant probabilities of the classes it is the regret itself, since the shares of the classes
+        in hindsight are known.
+        """
+        del tight
+        total = self._weights.sum()
+        seen = self._weights[self._weights > 0.0]
+        best = float(seen @ np.log(total / seen)) if len(seen) else 0.0
+        return Certificate(self.loss - best, math.inf, self.rounds, math.inf, against="constant probabilities")
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+        return None if self._ensemble is None else self._ensemble.columns
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """How much of the mixture each expert holds now: 0 if it has retired, or there were never classes for it."""
+        shares = self._ensemble.shares if self._ensemble is not None else {}
+        return dict.fromkeys([expert.name for expert in CLASS_EXPERTS], 0.0) | shares
+
+    # ---- its life
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, as if they had been there, and 0, from the first row.
+
+        Exactly so, but for two choices that the first row makes: how long the random waves are, and which products are
+        taken of more than 22 columns.
+        """
+        names_after = self._names_after_growing(columns, names)
+        if self._ensemble is not None:
+            self._ensemble.grow(columns)
+        self._names = names_after
+        return self
+
+    def snapshot(self) -> Snapshot:
+        """Return the parameters, the classes, what is counted, and the ensemble where rows have come."""
+        parameters: dict[str, Plain] = {"experts": self._experts, "classes": self._labels.given}
+        parts = {"labels": self._labels.snapshot()}
+        if self._ensemble is not None:
+            parts["ensemble"] = self._ensemble.snapshot()
+        arrays = {"weights": self._weights.copy()}
+        return Snapshot(type(self).__name__, {"parameters": parameters, **self._counts()}, arrays, parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal learner from a snapshot; it goes on bit for bit the same."""
+        given = snapshot.of(cls.__name__)
+        learner = with_parameters(cls, given)
+        if "ensemble" in given.parts:
+            learner._ensemble = ClassEnsemble.restore(given.part("ensemble"))
+        learner._restore_counts(given)
+        learner._weights = given.array("weights", (len(learner._labels),)).copy()
+        if learner._ensemble is not None and learner._ensemble.classes != len(learner._labels):
+            raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {learner._ensemble.classes} classes")
+        return learner
+
+    def __repr__(self) -> str:
+        experts = f"experts={self.experts}, " if self.experts is not None else ""
+        return f"Auto({experts}classes={self.classes!r}){self._repr_suffix()}"

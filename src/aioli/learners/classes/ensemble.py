@@ -1,0 +1,217 @@
+"""The ensemble of experts behind `Auto` for many classes: who plays, what each remembers, how rows train it."""
+
+from collections.abc import Callable, Sequence
+from contextlib import nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, ClassExpert, experts_for
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.threads import do_all, one_blas_thread
+from aioli.outcomes.class_labels import Codes
+from aioli.snapshots.tree import Snapshot
+from aioli.states.classes.base_views import BaseViews
+from aioli.states.classes.mixture import ClassMixture
+from aioli.states.classes.shared import FEWEST, SharedState
+from aioli.states.classes.views import SeenView
+
+__all__ = ["ClassEnsemble"]
+
+REVIEW = 1024  # rows after which an expert may retire; so many are played at a time
+WORTHWHILE = 512  # rows from which a second thread earns more than it costs
+SHARES_PRIOR = 1.0  # of the class shares, where an expert has 3 or 1
+
+Cube = NDArray[np.float64]
+
+
+@dataclass
+class Player:
+    """An expert that plays, its state, and whether it had no influence at the last review."""
+
+    expert: ClassExpert
+    state: SharedState
+    negligible: bool = False
+
+    def __post_init__(self) -> None:
+        self.reads = self.expert.view.name
+
+
+class ClassEnsemble:
+    """Plays softmax learners on views of the rows, and announces the probabilities of their mixture.
+
+    Which experts play depends on the number of classes: as classes come, some join. One that is outgrown leaves at once
+    in the first rows, and later as soon as another is heard more. An expert without influence at two reviews in a row
+    retires, unless it is a cheap one that waits for the world to change.
+
+    Parameters
+    ----------
+    experts
+        How many may play, the first of those for the number of classes; None for all.
+    columns, classes
+        How many there are at the beginning.
+    """
+
+    def __init__(self, experts: int | None, columns: int, classes: int) -> None:
+        self.experts = experts
+        self.rounds = 0
+        self.bases = BaseViews(columns)
+        self.views: dict[str, SeenView] = {}  # by name
+        self.players: list[Player] = []
+        self.retired: set[str] = set()
+        starting = experts_for(classes, columns)[:experts]
+        self.mixture = ClassMixture(np.array([*(expert.prior for expert in starting), SHARES_PRIOR]), classes)
+        for expert in starting:
+            self._begin(expert)
+
+    @property
+    def columns(self) -> int:
+        """How many columns a row has."""
+        return self.bases.width
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return self.mixture.classes
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """How much of the mixture each expert that plays holds, and the class shares."""
+        names = [*(player.expert.name for player in self.players), CLASS_SHARES]
+        return dict(zip(names, self.mixture.shares.tolist(), strict=True))
+
+    # ---- playing
+
+    def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
+        """Learn from the rows in order; return the probabilities of the classes before each label."""
+        announced = np.empty((len(X), self.classes))
+        first = 0
+        with one_blas_thread() if len(X) >= FEWEST else nullcontext():
+            while first < len(X):
+                part = slice(first, first + REVIEW - self.rounds % REVIEW)
+                announced[part] = self._play_block(X[part], codes[part], weights[part])
+                first += len(X[part])
+                self.rounds += len(X[part])
+                if not self.rounds % REVIEW:
+                    self._review()
+        return announced
+
+    def predict(self, X: Matrix) -> Matrix:
+        """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
+        plain = self.bases.peek(X)
+        seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()}
+        Z: Cube = np.empty((len(self.players), len(X), self.classes))
+        for player, out in zip(self.players, Z, strict=True):
+            player.state.consult(seen[player.reads], out)
+        return self.mixture.announce(Z)
+
+    def _play_block(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
+        plain = self.bases.of_rows(X)
+        seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()}
+        Z: Cube = np.empty((len(self.players), len(X), self.classes))
+        tasks: list[tuple[int, Callable[[], None]]] = [
+            (player.state.width, partial(player.state.play, seen[player.reads], codes, weights, out))
+            for player, out in zip(self.players, Z, strict=True)
+        ]
+        tasks.sort(key=lambda task: -task[0])
+        do_all([task for _, task in tasks], side_by_side=len(X) >= WORTHWHILE)
+        return self.mixture.combine(Z, codes, weights)
+
+    # ---- who plays
+
+    def add_class(self) -> None:
+        """Make room for one further class, and let the experts that so many classes need join."""
+        for player in self.players:
+            player.state.add_class()
+        self.mixture.add_class()
+        playing = {player.expert for player in self.players}
+        for expert in experts_for(self.classes, self.columns)[: self.experts]:
+            if expert not in playing and expert.name not in self.retired:
+                total = sum(player.expert.prior for player in self.players) + expert.prior + SHARES_PRIOR
+                self.mixture = self.mixture.joined(expert.prior / total)
+                self._begin(expert)
+        if self.rounds < REVIEW:
+            self._retire([i for i, player in enumerate(self.players) if self._is_outgrown(player.expert)])
+
+    def _begin(self, expert: ClassExpert) -> None:
+        """Let an expert play that has a place in the mixture, behind those that play."""
+        view = self.views.get(expert.view.name) or SeenView(expert.view, self.columns)
+        self.views[expert.view.name] = view
+        self.players.append(Player(expert, SharedState(expert.spec, view.width, self.classes)))
+
+    def _is_outgrown(self, expert: ClassExpert) -> bool:
+        return not expert.plays(self.classes, self.columns)
+
+    def _review(self) -> None:
+        """Retire the experts that have no influence, now and at the last review, and those outgrown and outplayed."""
+        negligible = self.mixture.negligible()
+        most = self.mixture.shares.max()
+        leaving: list[int] = []
+        for i, player in enumerate(self.players):
+            waits = player.expert.forgetting < 1.0 and not player.expert.view.waves
+            outplayed = self._is_outgrown(player.expert) and self.mixture.shares[i] < most
+            if i > 0 and (outplayed or (negligible[i] and player.negligible and not waits)):
+                leaving.append(i)
+            player.negligible = bool(negligible[i])
+        self._retire(leaving)
+
+    def _retire(self, leaving: Sequence[int]) -> None:
+        if not leaving:
+            return
+        self.mixture = self.mixture.without(leaving)
+        self.retired |= {self.players[i].expert.name for i in leaving}
+        self.players = [player for i, player in enumerate(self.players) if i not in leaving]
+        self.views = {player.reads: self.views[player.reads] for player in self.players}
+
+    # ---- its life
+
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, as if they had been there, and 0, from the first row."""
+        self.bases = self.bases.grown(columns)
+        places = {}
+        for name, view in self.views.items():
+            self.views[name], places[name] = view.grown(columns)
+        for player in self.players:
+            player.state = player.state.grown(self.views[player.reads].width, places[player.reads])
+
+    def snapshot(self) -> Snapshot:
+        """Return who plays and who has retired, all states, the views, and the mixture."""
+        names = [player.expert.name for player in self.players]
+        values = {"experts": self.experts, "rounds": self.rounds, "playing": names, "retired": sorted(self.retired)}
+        parts = {"bases": self.bases.snapshot(), "mixture": self.mixture.snapshot()}
+        parts |= {f"state{i}": player.state.snapshot() for i, player in enumerate(self.players)}
+        parts |= {f"view{i}": view.snapshot() for i, view in enumerate(self.views.values())}
+        negligible = np.array([float(player.negligible) for player in self.players])
+        return Snapshot("ClassEnsemble", values, {"negligible": negligible}, parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal ensemble."""
+        given = snapshot.of("ClassEnsemble")
+        known = {expert.name: expert for expert in CLASS_EXPERTS}
+        names, retired = given.texts("playing") or [], given.texts("retired") or []
+        if not names or not set(names) | set(retired) <= set(known) or len(set(names)) < len(names):
+            raise SnapshotRefused(f"in a ClassEnsemble, the experts are {names}, not those of this version")
+        bases, mixture = BaseViews.restore(given.part("bases")), ClassMixture.restore(given.part("mixture"))
+        made = cls(1, 0, 0)
+        made.experts, made.rounds, made.retired = given.optional_whole("experts"), given.whole("rounds"), set(retired)
+        made.bases, made.mixture, made.views = bases, mixture, {}
+        made.players = []
+        negligible = given.array("negligible", (len(names),))
+        for i, name in enumerate(names):
+            player = Player(known[name], SharedState.restore(given.part(f"state{i}"), known[name].spec))
+            player.negligible = bool(negligible[i])
+            if player.reads not in made.views:
+                part = given.part(f"view{len(made.views)}")
+                made.views[player.reads] = SeenView.restore(part, player.expert.view)
+            made.players.append(player)
+            view, state = made.views[player.reads], player.state
+            if (view.columns, view.width, state.classes) != (bases.width, state.width, mixture.classes):
+                raise SnapshotRefused(f"the state of {name} is of another width, or of other classes")
+        if mixture.experts != len(names):
+            raise SnapshotRefused(f"{len(names)} experts have {mixture.experts} shares of the mixture")
+        return made

@@ -1,0 +1,1 @@
+"""Forests of online trees."""

@@ -1,0 +1,124 @@
+"""A softmax learner with one precision matrix for all classes: the best value for its cost, an expert, never alone."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Codes
+from aioli.snapshots.tree import Snapshot
+from aioli.states.classes.shared_loops import BLOCK, FORGETTING, consult_rows, play_block, play_rows
+
+__all__ = ["FEWEST", "SharedSpec", "SharedState"]
+
+BLOCK_WIDTH = 64  # features from which blocks of rows beat one row after the other
+FEWEST = 8  # rows that are worth a block
+
+
+@dataclass(frozen=True)
+class SharedSpec:
+    """Hold the parameters of a shared game: ridge λ, radius B of the curvature, and what is kept each row, ρ."""
+
+    ridge: float = 0.1
+    radius: float = 3.0
+    forgetting: float = 1.0
+
+    @property
+    def rules(self) -> Vector:
+        """The parameters, as the compiled loops read them."""
+        return np.array([self.ridge, self.radius, self.forgetting])
+
+
+class SharedState:
+    r"""Holds P = A⁻¹, d × d, for all classes, and W, one line of coefficients a class: O(d² + Kd) numbers, and a row.
+
+    Rows of 64 features and more forget after every 64 rows what narrower ones forget row by row.
+
+    No bound is proven for it, since one curvature cannot lie below the loss in every contrast of classes; but nothing
+    is as good at this price. A further class begins with coefficients of 0, which is exact: P does not know of classes.
+    """
+
+    def __init__(self, spec: SharedSpec, width: int, classes: int) -> None:
+        self.spec = spec
+        self._rules = spec.rules
+        self.rows = 0  # played so far; where rows are wide, forgetting waits for the end of a block of them
+        self.P: Matrix = np.eye(width) / spec.ridge
+        self.W: Matrix = np.zeros((classes, width))
+
+    @property
+    def width(self) -> int:
+        """How many features a row has."""
+        return len(self.P)
+
+    @property
+    def classes(self) -> int:
+        """How many classes there are."""
+        return len(self.W)
+
+    def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
+        """Play the rows in order; `out` receives the logarithms of the probabilities before each label.
+
+        Wide rows are played in blocks: one product with P for all of them, the same game but for rounding. The caller
+        keeps BLAS to one thread.
+        """
+        if self.width < BLOCK_WIDTH:
+            play_rows(self.P, self.W, self._rules, X, codes, weights, out)
+            return
+        rules = self._rules.copy()
+        rules[FORGETTING] = 1.0
+        first = 0
+        while first < len(X):
+            part = slice(first, first + BLOCK - self.rows % BLOCK)
+            self._play_part(rules, X[part], codes[part], weights[part], out[part])
+            first += len(X[part])
+            self.rows += len(X[part])
+            if self.spec.forgetting < 1.0 and not self.rows % BLOCK:
+                rho = self.spec.forgetting**BLOCK
+                self.P *= rho
+                self.P[np.diag_indices(self.width)] += (1.0 - rho) / self.spec.ridge
+
+    def _play_part(self, rules: Vector, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
+        """Play a block of wide rows, or the few that are there of it."""
+        if len(X) < FEWEST:
+            play_rows(self.P, self.W, rules, X, codes, weights, out)
+            return
+        K = X @ self.P
+        A, S = np.empty((len(X), self.classes)), np.empty_like(X)
+        play_block(K, K @ X.T, X @ self.W.T, A, rules, X, codes, weights, out, S)
+        self.P -= S.T @ S  # NumPy computes a matrix by its own transpose as exactly symmetric
+        self.W -= A.T @ K
+
+    def consult(self, X: Matrix, out: Matrix) -> None:
+        """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
+        consult_rows(self.P, self.W, X, out)
+
+    def grown(self, width: int, places: NDArray[np.int64]) -> Self:
+        """Return the state of wider rows in which the features so far are at `places`, and the others were always 0."""
+        larger = type(self)(self.spec, width, self.classes)
+        larger.rows = self.rows
+        larger.P[np.ix_(places, places)] = self.P
+        larger.W[:, places] = self.W
+        return larger
+
+    def add_class(self) -> None:
+        """Make room for one further class, which has been seen in no row."""
+        self.W = np.vstack([self.W, np.zeros((1, self.width))])
+
+    def snapshot(self) -> Snapshot:
+        """Return P, W and how many rows were played."""
+        return Snapshot("SharedState", {"rows": self.rows}, {"P": self.P.copy(), "W": self.W.copy()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot, spec: SharedSpec) -> Self:
+        """Make an equal state of a game of these parameters."""
+        given = snapshot.of("SharedState")
+        P = given.array("P", (None, None))
+        W = given.array("W", (None, len(P)))
+        if P.shape[0] != P.shape[1] or not np.isfinite(P).all() or not np.isfinite(W).all():
+            raise SnapshotRefused("in a SharedState, P is not square, or a number is not finite")
+        state = cls(spec, len(P), len(W))
+        state.P[...], state.W[...], state.rows = P, W, given.whole("rows")
+        return state

@@ -1,0 +1,131 @@
+"""Loops over rows: what each member of the forest announces, then the trees learn, then the sample takes the row."""
+
+import math
+
+import numpy as np
+
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.states.forest.trees import (
+    DEEPEST,
+    LEAST,
+    NODES,
+    RATES,
+    USED,
+    Integers,
+    consult_trees,
+    learn_trees,
+    outputs_compiled,
+    uniform,
+)
+
+__all__ = ["BOLDER", "consult_rows", "members_of", "play_rows"]
+
+BOLDER = 1.5  # averages of many trees are timid: one member says them this much louder
+SAMPLING = 1 << 20  # stands for a tree's number where the sample draws
+
+
+def members_of(kinds: int) -> int:
+    """Return how many members a forest of so many kinds of trees has: kinds, all, all but bolder, and the paths'."""
+    return kinds + 2 + RATES
+
+
+@compiled("void(f8[::1],i8)", inline=True)
+def normalise(z: Vector, K: int) -> None:
+    r"""Subtract $\ln\sum e^{z_k}$ from every entry. O(K)."""
+    top = z[0]
+    for c in range(1, K):
+        top = max(top, z[c])
+    total = 0.0
+    for c in range(K):
+        total += math.exp(z[c] - top)
+    shift = top + math.log(total)
+    for c in range(K):
+        z[c] -= shift
+
+
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],i8,f8[:,::1])")
+def members(P: Matrix, linear: Matrix, kind_of: Integers, kinds: int, out: Matrix) -> None:
+    """Write the log-probabilities of each member, given those of the trees and the log-odds of the paths' model."""
+    T, K = P.shape
+    S = linear.shape[1]
+    out[:] = 0.0
+    for tree in range(T):
+        for c in range(K):
+            said = math.log(max(P[tree, c], LEAST))
+            out[kind_of[tree], c] += said
+            out[kinds, c] += said
+    for kind in range(kinds):
+        count = 0
+        for tree in range(T):
+            count += kind_of[tree] == kind
+        for c in range(K):
+            out[kind, c] /= max(count, 1)
+        normalise(out[kind], K)
+    for c in range(K):
+        out[kinds, c] /= T
+        out[kinds + 1, c] = BOLDER * out[kinds, c]
+    normalise(out[kinds], K)
+    normalise(out[kinds + 1], K)
+    for m in range(RATES):
+        for c in range(S):
+            out[kinds + 2 + m, c if S > 1 else 1] = linear[m, c]
+        normalise(out[kinds + 2 + m], K)
+
+
+@compiled(f"void({NODES},{USED},f8[::1],i8[::1],i8,i8,f8[:,::1],f8[:,:,::1])")
+def consult_rows(
+    nodes: Matrix, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, row: int, U: Matrix, out: Matrix
+) -> None:
+    """Write what each member says of each row, as if it came next."""
+    T, K = nodes.shape[0], out.shape[2]
+    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
+    on_path, P, linear = np.empty((DEEPEST, K)), np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
+    for t in range(U.shape[0]):
+        consult_trees(nodes, used, log_rho, row, U[t], K, paths, lengths, on_path, P, linear)
+        members(P, linear, kind_of, kinds, out[t])
+
+
+@compiled(
+    f"void({NODES},{USED},f8[::1],f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],f8[:,:,::1])"
+)
+def play_rows(
+    nodes: Matrix,
+    used: Integers,
+    log_rho: Vector,
+    scales: Matrix,
+    kind_of: Integers,
+    kinds: int,
+    row: int,
+    X: Matrix,
+    U: Matrix,
+    codes: Integers,
+    weights: Vector,
+    sample: Matrix,
+    out: Matrix,
+) -> None:
+    """Write what each member says of a row, learn its label, and go on: O(trees × depth × d) a row.
+
+    `nodes` has room for two more nodes a row in every tree, or is as large as it may become. A record of the sample is
+    a row, its label and its weight; every row so far has had the same chance to be in it.
+    """
+    T, K, d = nodes.shape[0], out.shape[2], X.shape[1]
+    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
+    on_path, P, linear = np.empty((DEEPEST, K)), np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
+    steps, p = np.empty(linear.shape), np.empty(K)
+    path = np.empty(DEEPEST, np.int64)
+    for t in range(U.shape[0]):
+        now = row + t
+        u, weight, y = U[t], weights[t], codes[t]
+        consult_trees(nodes, used, log_rho, now, u, K, paths, lengths, on_path, P, linear)
+        members(P, linear, kind_of, kinds, out[t])
+        if weight > 0.0:
+            given = paths, lengths, linear, steps, on_path, p, path
+            learn_trees(nodes, used, log_rho, weight, now, u, scales, K, *given, y)
+        place = now
+        if now >= sample.shape[0]:
+            place = int(uniform(SAMPLING, now, 0) * (now + 1))
+        if place < sample.shape[0]:
+            for j in range(d):
+                sample[place, j] = X[t, j]
+            sample[place, d] = y
+            sample[place, d + 1] = weight

@@ -1,0 +1,256 @@
+"""The state of a forest: trees, ranks, the sample of rows they are made from, and how it grows and is saved."""
+
+import math
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Array, Snapshot
+from aioli.states.forest.loops import consult_rows, members_of, play_rows
+from aioli.states.forest.ranks import Ranks, mutual_information
+from aioli.states.forest.trees import FEATURE, THRESHOLD, record_size
+
+__all__ = ["KINDS", "ForestState", "Kind"]
+
+Codes = NDArray[np.int64]
+
+FIRST = 16  # rows before the trees begin: they are the first sample
+EPOCHS = 4  # times as many rows as at the last
+SAMPLE = 1024  # rows of which ranks are made, and what each column says of the label
+MOST_NODES = 2048  # a tree: beyond, the streams tried became no better
+ROOM = 1 << 25  # bytes of all nodes: wide rows have fewer
+
+
+class Kind(NamedTuple):
+    """How a tree is grown: how much it prefers columns that speak of the label, and how it forgets."""
+
+    name: str
+    informed: float
+    forgetting: float
+
+
+KINDS = (
+    Kind("trees", 0.0, 1.0),
+    Kind("trees, informed", 0.5, 1.0),
+    Kind("trees, well informed", 0.9, 1.0),
+    Kind("trees that forget", 0.5, 0.999),
+)
+
+
+class ForestState:
+    """Hold the nodes of all trees, the ranks, and the sample; K classes, d columns.
+
+    A tree has at most 2,048 nodes, all of them together at most 32 MiB.
+    """
+
+    def __init__(self, width: int, classes: int, trees: int) -> None:
+        self.width, self.classes, self.trees = width, classes, trees
+        self.kind_of: Codes = np.arange(trees) % len(KINDS)
+        self.log_rho: Vector = np.array([math.log(KINDS[kind].forgetting) for kind in self.kind_of.tolist()])
+        self.rows = 0
+        self.sample: Matrix = np.zeros((SAMPLE, width + 2))
+        self.ranks: Ranks | None = None  # until there are rows enough
+        self.silent: Vector = np.ones(trees)  # the scale of a column that says nothing
+        self.scales: Matrix = np.ones((trees, width))
+        self.used: Codes = np.zeros(trees, dtype=np.int64)
+        self.most = most_nodes(width, classes, trees)
+        self.nodes = np.zeros((trees, min(64, self.most), record_size(width, classes)))
+
+    @property
+    def members(self) -> int:
+        """How many members announce."""
+        return members_of(len(KINDS))
+
+    @property
+    def bytes(self) -> int:
+        """The size of all that it keeps."""
+        return self.nodes.nbytes + self.sample.nbytes + self.scales.nbytes
+
+    def consult(self, X: Matrix) -> Matrix:
+        """Return each member's log-probabilities of each row, rows × members × classes, as if it came next."""
+        if self.ranks is None:
+            return self._before_the_trees(len(X))
+        out = np.empty((len(X), self.members, self.classes))
+        consult_rows(self.nodes, self.used, self.log_rho, self.kind_of, len(KINDS), self.rows, self.ranks.of(X), out)
+        return out
+
+    def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
+        """Announce and learn row after row; return what each member announced, rows × members × classes."""
+        out = np.empty((len(X), self.members, self.classes))
+        first = 0
+        while first < len(X):
+            epoch = FIRST  # the next number of rows at which ranks are made
+            while epoch <= self.rows:
+                epoch *= EPOCHS
+            part = slice(first, min(len(X), first + epoch - self.rows, first + self._room()))
+            self._play(X[part], codes[part], weights[part], out[part])
+            first = part.stop
+            if self.rows == epoch:
+                self._make_ranks()
+        return out
+
+    def _room(self) -> int:
+        """Return how many rows may come before the nodes need more room; make some if there is none."""
+        capacity = self.nodes.shape[1]
+        free = (capacity - int(self.used.max())) // 2
+        if free == 0 and capacity < self.most:
+            larger = np.zeros((self.trees, min(2 * capacity, self.most), self.nodes.shape[2]))
+            larger[:, :capacity] = self.nodes
+            self.nodes = larger
+            return self._room()
+        return free if capacity < self.most else 1 << 62
+
+    def _play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
+        if self.ranks is None:
+            for t in range(len(X)):
+                out[t] = self._before_the_trees(1)[0]
+                self.sample[self.rows] = [*X[t], codes[t], weights[t]]
+                self.rows += 1
+            return
+        trees = self.nodes, self.used, self.log_rho, self.scales, self.kind_of, len(KINDS), self.rows
+        play_rows(*trees, X, self.ranks.of(X), codes, weights, self.sample, out)
+        self.rows += len(X)
+
+    def _before_the_trees(self, rows: int) -> Matrix:
+        """Return the shares of the classes so far, for every member."""
+        known = self.sample[: self.rows]
+        counts = np.bincount(known[:, -2].astype(np.int64), known[:, -1], minlength=self.classes) + 0.5
+        return np.broadcast_to(np.log(counts / counts.sum()), (rows, self.members, self.classes))
+
+    def _make_ranks(self) -> None:
+        """Make the ranks anew from the sample, and the trees too while the sample holds every row: else carry over.
+
+        The first splits of a tree decide most, and are made when least is known of the columns.
+        """
+        known = self.sample[: min(self.rows, SAMPLE)]
+        X, codes = np.ascontiguousarray(known[:, : self.width]), known[:, -2].astype(np.int64)
+        before, self.ranks = self.ranks, Ranks(X)
+        self._inform(self.ranks.of(X), codes)
+        if self.rows > SAMPLE:
+            assert before is not None
+            self._carry_over(before, self.ranks)
+            return
+        self.used[:] = 0
+        rows, self.rows = self.rows, 0
+        out = np.empty((rows, self.members, self.classes))
+        first = 0
+        while first < rows:
+            part = slice(first, min(rows, first + self._room()))
+            self._play(X[part], codes[part], known[part, -1].copy(), out[part])
+            first = part.stop
+
+    def _inform(self, U: Matrix, codes: Codes) -> None:
+        """Let every tree prefer columns that speak of the label, as much as its kind does."""
+        assert self.ranks is not None
+        said = np.array([mutual_information(U[:, j], codes, self.classes) for j in range(self.width)])
+        informed = np.array([KINDS[kind].informed for kind in self.kind_of.tolist()])
+        if not said.sum() > 0.0:
+            informed[:] = 0.0
+            said[:] = 1.0
+        self.silent[:] = 1.0 - informed
+        self.scales[...] = self.silent[:, None] + informed[:, None] * (said * (self.ranks.varying / said.sum()))
+
+    def _carry_over(self, before: Ranks, after: Ranks) -> None:
+        """Rewrite boxes and thresholds in the new ranks."""
+        box = self.nodes.shape[2] - 2 * self.width
+        for tree, used in enumerate(self.used.tolist()):
+            records = self.nodes[tree, :used]
+            for j in range(self.width):
+                for place in (box + j, box + self.width + j):
+                    records[:, place] = after.column(j, before.back(j, records[:, place]))
+                here = records[:, FEATURE] == j
+                records[here, THRESHOLD] = after.column(j, before.back(j, records[here, THRESHOLD]))
+
+    def grown(self, columns: int) -> Self:
+        """Return the state with new columns, exactly as if they had been there, and 0, from the first row."""
+        wider = type(self)(self.width + columns, self.classes, self.trees)
+        wider.rows, wider.used[...] = self.rows, self.used
+        wider.sample[:, : self.width], wider.sample[:, -2:] = self.sample[:, : self.width], self.sample[:, -2:]
+        wider.scales[:, : self.width] = self.scales
+        wider.silent[:] = self.silent
+        wider.scales[:, self.width :] = self.silent[:, None]
+        wider.most = self.most if self.most < self.used.max() + 2 else wider.most
+        if self.ranks is None:
+            return wider
+        wider.ranks = self.ranks.grown(columns)
+        wider.nodes = np.full((self.trees, self.nodes.shape[1], self.nodes.shape[2] + 2 * columns), 0.5)
+        box = self.nodes.shape[2] - 2 * self.width
+        wider.nodes[:, :, : box + self.width] = self.nodes[:, :, : box + self.width]
+        upper = box + wider.width
+        wider.nodes[:, :, upper : upper + self.width] = self.nodes[:, :, box + self.width :]
+        return wider
+
+    def snapshot(self) -> Snapshot:
+        """Return the counts, the sample, the ranks and the nodes in use."""
+        values = {"width": self.width, "classes": self.classes, "trees": self.trees, "rows": self.rows}
+        known = self.sample[: min(self.rows, SAMPLE)]
+        nodes = [self.nodes[tree, :used] for tree, used in enumerate(self.used.tolist())]
+        arrays: dict[str, Array] = {"sample": known.copy(), "used": self.used.copy(), "nodes": np.concatenate(nodes)}
+        parts = {} if self.ranks is None else {"ranks": self.ranks.snapshot()}
+        arrays |= {"scales": self.scales.copy(), "silent": self.silent.copy()}
+        return Snapshot("ForestState", values | {"most": self.most}, arrays, parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal state."""
+        given = snapshot.of("ForestState")
+        width, classes, trees = given.whole("width"), given.whole("classes", 2), given.whole("trees", 1)
+        used = given.integers("used", (trees,))
+        records = given.array("nodes", (None, record_size(width, classes)))
+        most = given.whole("most", 1)
+        if (used < 0).any() or used.sum() != len(records) or used.max() > most:
+            raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
+        scales = given.array("scales", (trees, width))
+        state = cls(width, classes, trees)
+        state.rows, state.most = given.whole("rows"), most
+        known = given.array("sample", (min(state.rows, SAMPLE), width + 2))
+        codes = known[:, -2]
+        if ((codes < 0) | (codes >= classes) | (codes % 1 != 0)).any():
+            raise SnapshotRefused("in a ForestState, a label of the sample is no class")
+        state.sample[: len(known)] = known
+        state.used[...], state.scales[...] = used, scales
+        state.silent[...] = given.array("silent", (trees,))
+        if "ranks" in given.parts:
+            state.ranks = Ranks.restore(given.part("ranks"), width)
+        capacity = state.nodes.shape[1]
+        while capacity < used.max():
+            capacity = min(2 * capacity, most)
+        state.nodes = np.zeros((trees, capacity, records.shape[1]))
+        first = 0
+        for tree, count in enumerate(used.tolist()):
+            state.nodes[tree, :count] = records[first : first + count]
+            _require_tree(state.nodes[tree, :count], width)
+            first += count
+        return state
+
+
+def most_nodes(width: int, classes: int, trees: int) -> int:
+    """Return how many nodes a tree may have."""
+    return int(max(3, min(MOST_NODES, ROOM // (8 * trees * record_size(width, classes)))))
+
+
+def _require_tree(records: Matrix, width: int) -> None:
+    """Refuse records that are no binary tree: every node but the root is the child of one other, and none is cyclic."""
+    count = len(records)
+    if not count:
+        return
+    inner = records[records[:, FEATURE] >= 0.0]
+    features, children = inner[:, FEATURE], inner[:, :2].ravel()
+    whole = (features % 1 == 0).all() and (children % 1 == 0).all()
+    reached = np.sort(children)
+    if not whole or (features >= width).any() or not np.array_equal(reached, np.arange(1, count)):
+        raise SnapshotRefused("in a ForestState, the nodes of a tree are no tree")
+    depth = np.zeros(count, dtype=np.int64)
+    todo, seen = [0], 0
+    while todo:
+        node = todo.pop()
+        seen += 1
+        if records[node, FEATURE] >= 0.0:
+            for child in records[node, :2].astype(np.int64).tolist():
+                depth[child] = depth[node] + 1
+                todo.append(child)
+    if seen != count:
+        raise SnapshotRefused("in a ForestState, the nodes of a tree are no tree")

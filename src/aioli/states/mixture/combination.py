@@ -1,0 +1,101 @@
+"""A fixed number of members, whose log-odds of a row are given, heard as one: in time, or as they were announced."""
+
+import math
+from typing import Self
+
+import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
+from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows
+
+__all__ = ["Combination"]
+
+
+class Combination:
+    """Hold the mixture of the members, and from the first announcement on the mixture for late labels.
+
+    Parameters
+    ----------
+    prior
+        The share of each member before the first row, up to a factor.
+    """
+
+    def __init__(self, prior: Vector) -> None:
+        self.mixture = Mixture(prior)
+        self.late: LateMixture | None = None
+
+    @property
+    def members(self) -> int:
+        """How many members there are."""
+        return self.mixture.prior.size
+
+    @property
+    def memory_width(self) -> int:
+        """How many numbers the memory of an announcement has."""
+        return self.members + MEMORY
+
+    @property
+    def shares(self) -> Vector:
+        """How much each member is heard now."""
+        return self.late.shares if self.late is not None and self.late.awake else self.mixture.shares
+
+    def logits(self, Z: Matrix) -> Vector:
+        """Return the log-odds of rows, each as if it came next, given those of the members. O(K²) a row."""
+        if self.late is not None:
+            return self.late.announce(self.mixture, Z)[0]
+        out = np.empty(len(Z))
+        announce_rows(self.mixture.buffer.copy(), Z, out)  # its own: threads may predict side by side
+        return out
+
+    def announce(self, Z: Matrix) -> tuple[Vector, Matrix]:
+        """Return what `logits` does and the memory of the announcements, for rows whose labels come late."""
+        return self._hear_announcements().announce(self.mixture, Z)
+
+    def answer(
+        self, Z: Matrix, y: Vector, weights: Vector, memory: Matrix | None = None, late: Vector | None = None
+    ) -> Vector:
+        """Learn from labels; return the log-odds of each row before its label. O(K²) a row.
+
+        `memory` is what `announce` kept, where rows were announced, and `late` how many rows late each label is.
+        """
+        if self.late is None and memory is None:
+            said = np.empty(len(Z))
+            combine_rows(self.mixture.buffer, Z, y, weights, said)
+            return said
+        layer = self._hear_announcements()
+        heard = self.members + (WHOLE if layer.awake else PROMPT)
+        kept = np.full((len(Z), self.memory_width), math.nan) if memory is None else memory.copy()
+        layer.answer(self.mixture, Z, y, weights, kept, np.zeros(len(Z)) if late is None else late)
+        return kept[:, heard].copy()
+
+    def forget_announcing(self) -> None:
+        """Drop what came to life with the first announcement, which was taken back."""
+        self.late = None
+
+    def _hear_announcements(self) -> LateMixture:
+        if self.late is None:
+            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
+        return self.late
+
+    def snapshot(self) -> Snapshot:
+        """Return both mixtures."""
+        parts = {"mixture": self.mixture.snapshot()}
+        if self.late is not None:
+            parts["late"] = self.late.snapshot()
+        return Snapshot("Combination", parts=parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot, members: int) -> Self:
+        """Make an equal combination of so many members."""
+        given = snapshot.of("Combination")
+        made = cls(np.ones(members))
+        made.mixture = Mixture.restore(given.part("mixture"))
+        if "late" in given.parts:
+            made.late = LateMixture.restore(given.part("late"))
+        if made.members != members or made.shares.size != members:
+            raise SnapshotRefused(f"in a Combination, {made.members} members came in place of {members}")
+        return made

@@ -1,0 +1,197 @@
+"""Auto for many classes: one game however rows come, classes that appear, experts that come and go, what is proven."""
+
+import copy
+import math
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from aioli import Auto, ClassAuto
+from aioli.errors import SnapshotRefused
+from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, experts_for
+from aioli.learners.protocol import Capability
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Classes
+
+NAMES = ["ant", "bee", "cat", "dog"]
+
+
+def blobs(n: int = 300, K: int = 4, d: int = 3, seed: int = 0) -> tuple[Matrix, list[str]]:
+    """Return rows around K centres, and the names of these."""
+    rng = np.random.default_rng(seed)
+    codes = rng.integers(0, K, n)
+    names = [*NAMES, *(f"class {k}" for k in range(K))]
+    return 3.0 * rng.normal(size=(K, d))[codes] + rng.normal(size=(n, d)), [names[k] for k in codes]
+
+
+def own(p: Matrix, learner: ClassAuto, y: list[str]) -> Vector:
+    """Return the probability announced for each label."""
+    return p[np.arange(len(y)), [learner.classes_.index(label) for label in y]]
+
+
+def test_auto_with_classes_is_the_learner_of_many_classes() -> None:
+    for classes in ("any", NAMES):
+        learner: object = Auto(classes=classes)
+        assert isinstance(learner, ClassAuto)
+        assert repr(learner) == f"Auto(classes={classes!r})"
+        assert {Capability.CLASSES, Capability.GROWS, Capability.MIXES} <= learner.capabilities
+    assert isinstance(Auto(), Auto)
+
+
+@pytest.mark.parametrize("classes", ["any", NAMES])
+def test_rows_in_chunks_of_any_size_and_one_by_one_are_the_same_game(classes: Classes) -> None:
+    X, y = blobs()
+    whole, pieces, single = (ClassAuto(classes=classes) for _ in range(3))
+    announced = own(whole.learn_many(X, y), whole, y)
+    for a, b in ((0, 1), (1, 7), (7, 100), (100, 300)):
+        assert_allclose(own(pieces.learn_many(X[a:b], y[a:b]), pieces, y[a:b]), announced[a:b], rtol=1e-9)
+    for t in range(300):
+        assert_allclose(single.learn(X[t], y[t])[single.classes_.index(y[t])], announced[t], rtol=1e-9)
+    for learner in (whole, pieces, single):
+        assert_allclose(learner.loss, -np.log(announced).sum(), rtol=1e-9)
+        assert_allclose(learner.predict_many(X[:9]), whole.predict_many(X[:9]), rtol=1e-8)
+        assert learner.rounds == 300
+
+
+def test_what_is_predicted_is_announced_next_and_predicting_changes_nothing() -> None:
+    X, y = blobs()
+    learner = ClassAuto(classes=NAMES)
+    learner.learn_many(X[:200], y[:200])
+    before = learner.snapshot()
+    said = learner.predict_many(X[200:])
+    assert repr(learner.snapshot()) == repr(before)
+    assert_allclose(said.sum(axis=1), 1.0)
+    assert_allclose(learner.predict(X[200]), said[0], rtol=1e-12)
+    assert_allclose(learner.learn(X[200], y[200]), said[0], rtol=1e-12)
+
+
+def test_a_snapshot_goes_on_bit_for_bit_and_copies_do() -> None:
+    X, y = blobs(K=8)
+    learner = ClassAuto(classes="any")
+    learner.learn_many(X[:150], y[:150])
+    others = ClassAuto.restore(learner.snapshot()), copy.deepcopy(learner)
+    announced = learner.learn_many(X[150:], y[150:])
+    for other in others:
+        assert_array_equal(other.learn_many(X[150:], y[150:]), announced)
+        assert other.weights_ == learner.weights_
+
+
+def test_a_snapshot_of_other_experts_or_classes_is_refused() -> None:
+    X, y = blobs(60)
+    learner = ClassAuto(classes="any")
+    learner.learn_many(X, y)
+    for part, name, value in (("ensemble", "playing", ["nobody"]), ("labels", "classes", ["ant", "bee"])):
+        snapshot = learner.snapshot()
+        snapshot.parts[part].values[name] = value  # type: ignore[index]
+        with pytest.raises(SnapshotRefused):
+            ClassAuto.restore(snapshot)
+
+
+def test_classes_that_appear_cost_little_more_than_classes_declared() -> None:
+    X, y = blobs(1000, K=6)
+    declared, found = ClassAuto(classes=sorted(set(y))), ClassAuto(classes="any")
+    declared.learn_many(X, y)
+    p = found.learn_many(X, y)
+    assert found.loss <= declared.loss + 45.0  # the escape, of six classes
+    for label in set(y):
+        first, column = y.index(label), found.classes_.index(label)
+        assert_array_equal(p[:first, column], 0.0)
+        assert p[first, column] > 0.0
+
+
+def test_experts_join_as_classes_come_and_those_outgrown_leave() -> None:
+    X, y = blobs(600, K=18)
+    learner = ClassAuto(classes="any")
+    learner.learn_many(X, y)
+    assert learner._ensemble is not None
+    playing = [player.expert for player in learner._ensemble.players]
+    assert set(playing) == set(experts_for(18, 3))
+    assert len({expert.name for expert in CLASS_EXPERTS}) == len(CLASS_EXPERTS)
+    assert set(learner.weights_) == {expert.name for expert in CLASS_EXPERTS} | {CLASS_SHARES}
+    assert_allclose(sum(learner.weights_.values()), 1.0)
+
+
+def test_an_expert_to_which_nobody_listens_retires() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(4096, 3))
+    y = np.argmax(3.0 * X + rng.gumbel(size=X.shape), axis=1)  # as linear as can be
+    learner = ClassAuto(classes=[0, 1, 2])
+    learner.learn_many(X, y)
+    assert learner._ensemble is not None
+    assert len(learner._ensemble.players) < len(experts_for(3, 3))
+    assert learner._ensemble.players[0].expert == CLASS_EXPERTS[0]
+    assert {"softmax on the peak view, ρ = 0.9", "softmax on the peak view, ρ = 0.99"} <= set(learner._ensemble.shares)
+
+
+def test_new_columns_are_as_if_they_had_been_there_and_0() -> None:
+    X, y = blobs(d=5)
+    grown, whole = ClassAuto(classes=NAMES), ClassAuto(classes=NAMES)
+    grown.learn_many(X[:200, :3], y[:200])
+    grown.grow(2)
+    whole.learn_many(np.column_stack([X[:200, :3], np.zeros((200, 2))]), y[:200])
+    assert_allclose(grown.learn_many(X[200:], y[200:]), whole.learn_many(X[200:], y[200:]), atol=1e-10)
+    assert grown.n_features_ == 5
+
+
+def test_units_and_origins_of_columns_do_not_matter() -> None:
+    X, y = blobs()
+    moved = X * [2.0**30, 2.0**-30, 1.0] + [0.0, 0.0, 2.0**4]
+    assert_allclose(ClassAuto(classes=NAMES).learn_many(X, y), ClassAuto(classes=NAMES).learn_many(moved, y), atol=1e-6)
+
+
+def test_the_certificate_is_the_regret_against_constant_probabilities() -> None:
+    X, y = blobs()
+    weights = np.random.default_rng(1).uniform(0.1, 2.0, 300)
+    learner = ClassAuto(classes="any")
+    p = learner.learn_many(X, y, weights)
+    loss = weights @ -np.log(own(p, learner, y))
+    assert_allclose(learner.loss, loss)
+    totals = np.array([weights[[label == name for label in y]].sum() for name in learner.classes_])
+    best = -totals @ np.log(totals / totals.sum())
+    assert_allclose(float(learner.certificate()), loss - best)
+    assert learner.certificate().against == "constant probabilities"
+
+
+def test_a_row_of_weight_0_teaches_nothing_and_a_late_label_is_counted_where_it_was_announced() -> None:
+    X, y = blobs()
+    learner = ClassAuto(classes=NAMES)
+    learner.learn_many(X[:200], y[:200])
+    z = learner.predict_logits(X[200])
+    learner.learn_many(X[201:], y[201:])
+    loss = learner.loss
+    learner.learn(X[200], y[200], logits=z)
+    assert_allclose(learner.loss - loss, -z[NAMES.index(y[200])])
+
+
+def test_what_is_refused_changes_nothing() -> None:
+    X, y = blobs()
+    learner = ClassAuto(classes=NAMES)
+    learner.learn_many(X, y)
+    before = repr(learner.snapshot())
+    wrong = X.copy()
+    wrong[5, 1] = math.nan
+    for rows, labels in ((wrong, y), (X, [*y[:-1], "whale"]), (X[:, :2], y), (X, y[1:])):
+        with pytest.raises(ValueError, match=r"nothing was learned|knows 3"):
+            learner.learn_many(rows, labels)
+        assert repr(learner.snapshot()) == before
+
+
+def test_it_sees_that_labels_come_in_runs() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat(rng.integers(0, 5, 100), 12)
+    X = rng.normal(size=(len(y), 2))  # noise
+    learner = ClassAuto(classes=list(range(5)))
+    p = learner.learn_many(X, y)
+    right = p.argmax(axis=1) == y
+    persistence = np.append(False, y[1:] == y[:-1])
+    assert right[600:].mean() >= persistence[600:].mean() - 0.01
+
+
+def test_a_budget_plays_the_first_experts() -> None:
+    X, y = blobs(50)
+    learner = ClassAuto(experts=2, classes="any")
+    learner.learn_many(X, y)
+    assert sum(share > 0.0 for share in learner.weights_.values()) == 3  # and the class shares
+    with pytest.raises(ValueError, match="experts is 0"):
+        ClassAuto(experts=0, classes="any")
