@@ -14,8 +14,8 @@ from river_frames import dictionaries
 
 from aioli import AIOLI, Auto, Wide
 from aioli.learners.announced_rows import AnnouncedRows
-from aioli.learners.announcements import Ledger
 from aioli.learners.baselines.ogd import OGD
+from aioli.learners.ledger import Ledger
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.river import AIOLIClassifier
 

@@ -9,7 +9,8 @@ from numpy.testing import assert_array_equal
 
 from aioli import AIOLI
 from aioli.errors import AnnouncementRefused, SnapshotRefused
-from aioli.learners.announcements import TRIM, Announcement, Announcements, Ledger
+from aioli.learners.announcements import Announcement, Announcements
+from aioli.learners.ledger import TRIM, Ledger
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.snapshots.tree import Snapshot
 

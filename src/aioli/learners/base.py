@@ -6,8 +6,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from aioli.errors import ParameterRefused
-from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany, Ledger
+from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.column_names import NamedColumns
+from aioli.learners.ledger import Ledger
 from aioli.learners.predicting import Checked, PredictsRows
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
