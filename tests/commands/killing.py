@@ -131,6 +131,8 @@ def main(case: dict[str, Any]) -> dict[str, Any]:
     text: Any = importlib.import_module("aioli.streams.files.byte_window")
     columns: Any = importlib.import_module("aioli.streams.files.arrow")
     text.BLOCK, columns.ROWS = SHORT_BLOCK, SHORT_TABLE
+    blocks: Any = importlib.import_module("aioli.streams.blocks")
+    blocks.ROWS = SHORT_TABLE
     for module in ("pyarrow.parquet", "aioli.cli", "aioli.commands.run"):
         importlib.import_module(module)
     folder = Path(case["folder"])

@@ -130,6 +130,7 @@ def test_another_delay_is_another_run(
     clicks: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aioli.streams.files.byte_window.BLOCK", 1 << 12)
+    monkeypatch.setattr("aioli.streams.blocks.ROWS", 100)
     kept = tmp_path / "kept"
     lines = clicks.read_text().splitlines()
     broken = tmp_path / "broken.csv"

@@ -144,7 +144,8 @@ def test_a_file_that_has_become_shorter_is_not_taken_for_one_that_was_played(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("aioli.streams.files.byte_window.BLOCK", 1 << 8)
-    monkeypatch.setattr("aioli.streams.files.delimited.SAMPLE", 10)
+    monkeypatch.setattr("aioli.streams.blocks.ROWS", 10)
+    monkeypatch.setattr("aioli.streams.files.recognition.SAMPLE", 10)
     source = write_visits(tmp_path / name, 4 * ROWS)
     arguments = stopped(tmp_path, source)
     write_visits(source, 1)

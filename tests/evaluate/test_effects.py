@@ -188,6 +188,7 @@ def test_columns_that_came_late_have_the_names_of_the_stream(
     learner: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("aioli.streams.files.byte_window.BLOCK", 1 << 10)  # green comes in a later table
+    monkeypatch.setattr("aioli.streams.blocks.ROWS", 30)
     run = learned(write_paints(tmp_path / "paints.csv", 300), learner)
     assert learner.feature_names_ == list(run.stream.features)
     assert "colour=green" in learner.feature_names_

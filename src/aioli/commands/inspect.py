@@ -5,7 +5,7 @@ from dataclasses import asdict
 from aioli.commands.class_inspect import inspect_classes
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines, finite
-from aioli.commands.model_facts import columns_in, facts_of, print_columns_and_experts, shares_of
+from aioli.commands.model_facts import columns_in, described_columns, facts_of, print_columns_and_experts, shares_of
 from aioli.evaluate.effects import Effects, coefficients, effects, unit_of
 from aioli.learners.protocol import knows_classes, plays_two_classes
 from aioli.store.models import load_model
@@ -38,7 +38,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         print(json_of({**summary, **further}))
         return
     print(as_lines(summary))
-    print_columns_and_experts(columns, shares)
+    print_columns_and_experts(described_columns(columns, taught), shares)
     if steps is not None:
         _print_effects(steps)
     elif known:

@@ -5,7 +5,7 @@ from aioli.learners.protocol import AnyLearner, mixes
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.encoding import column_kinds
 
-__all__ = ["columns_in", "facts_of", "print_columns_and_experts", "shares_of"]
+__all__ = ["columns_in", "described_columns", "facts_of", "print_columns_and_experts", "shares_of"]
 
 
 def facts_of(learner: AnyLearner) -> dict[str, object]:
@@ -40,3 +40,17 @@ def print_columns_and_experts(columns: dict[str, str], shares: dict[str, float] 
     if shares:
         print("\nexperts, and the share of the mixture that each holds")
         print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(shares.items(), key=lambda e: -e[1])))
+
+
+def described_columns(columns: dict[str, str], taught: Snapshot | None) -> dict[str, str]:
+    """Return what each column is, how its values are written, and how many categories have a feature of their own."""
+    if taught is None or not columns:
+        return dict(columns)
+    written = taught.mapping("notations") if "notations" in taught.values else {}
+    held = taught.part("encoder").counts("categories")
+    return {
+        name: kind
+        + (f" ({written[name]})" if written.get(name) else "")
+        + (f", {held[name]:,} values" if name in held else "")
+        for name, kind in columns.items()
+    }

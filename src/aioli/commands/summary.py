@@ -20,6 +20,7 @@ from aioli.snapshots.whole_files import os_errors_naming
 from aioli.states.certificate import Certificate
 from aioli.store.models import save_model
 from aioli.store.predictions import Spool, write_predictions
+from aioli.streams.filestream import FileStream
 
 __all__ = [
     "ball_of",
@@ -126,6 +127,7 @@ def summarize(run: Run, seconds: float, rows_per_second: float) -> dict[str, obj
         "regret": run.history.points[-1].regret,
         "features": len(run.stream.features),
         "shared": run.stream.shared,
+        **(run.stream.told() if isinstance(run.stream, FileStream) else {}),
         **({} if many else {"positive": positive, "negative": negative}),
         "learner": repr(run.learner).partition("  #")[0],
         "seconds": seconds,

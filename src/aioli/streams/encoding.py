@@ -1,10 +1,14 @@
 r"""Encodes named columns as rows of features: one-hot categories that grow, dates, missing values; blind to the label.
 
-A feature gets the next free place when it first comes, so that a learner may grow exactly. Columns of numbers come
-first, in their order. A missing value is marked by a feature of its own, and filled with the mean of the column's
-values so far, so that the number itself says nothing.
+A feature gets a place when it first comes, behind all that came before, so that a learner may grow exactly. Columns of
+numbers come first. A missing value is marked by a feature of its own, an unreadable one by another, and filled with the
+mean of the column's values so far, so that the number itself says nothing.
 
-Free text becomes the set of its words, each a feature. Rows with free text are sparse.
+Of the categories that are new in a table, those that come most often get the first places, so that it does not matter
+in which order the columns come: where there are categories, columns are taken by their names. Where places are few,
+every column of categories has a right to some (`streams.fair_shares`).
+
+Free text becomes the set of its words, each a feature. Rows with free text, or of very many features, are sparse.
 
 A column that comes late, as a key of JSON lines may, was 0 in all rows before, for growth to be exact: so it stays 0
 where it is missing, and a feature of its own marks where it is present.
@@ -12,19 +16,24 @@ where it is missing, and a feature of its own marks where it is present.
 
 import re
 import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from typing import Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.snapshots.tree import Plain, Snapshot
+from aioli.streams.fair_shares import admitted
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Csr, Features, Table, Texts
 
 __all__ = ["Encoder", "column_kinds"]
 
-CAP = 256  # features that categories may have of their own
+CAP = 256  # features that categories may have of their own, for learners of d² numbers
+WIDE_CAP = 1 << 18  # likewise, for learners that take sparse rows
+NARROW = 256  # features of a dense row; rows of more are sparse, for learners that take such
 BUCKETS = 32  # features that all later categories share
 BUCKET = "rare categories, bucket"
 WORD_CAP = 1 << 18  # features that words may have of their own
@@ -44,14 +53,17 @@ class Encoder:
     kinds
         What each column is: number, category, date, text or skipped.
     cap
-        How many features the categories of all columns may have of their own, None for `CAP`; those that come later,
-        being rare, share `BUCKETS` more by their hash.
+        How many features the categories of all columns may have of their own; the rest share `BUCKETS` more by their
+        hash. None for `CAP`, or for `WIDE_CAP` where the learner takes sparse rows.
+    wide
+        Whether rows of more than `NARROW` features may be sparse.
     """
 
-    def __init__(self, kinds: dict[str, str], cap: int | None = None) -> None:
-        self.cap = CAP if cap is None else cap
-        if self.cap < 0:
+    def __init__(self, kinds: Mapping[str, str], cap: int | None = None, wide: bool = False) -> None:
+        if cap is not None and cap < 0:
             raise ParameterRefused(f"the cap on columns is {cap}; it must be at least 0", parameter="cap", value=cap)
+        self.wide = wide
+        self._cap = cap
         self.kinds = dict(kinds)
         self.moving = True  # False: rows to come do not move the means, and depend on no row before
         self.features: list[str] = []
@@ -59,41 +71,60 @@ class Encoder:
         self.missing: dict[str, int] = {}
         self.categories = {name: 0 for name, kind in kinds.items() if kind == CATEGORY}  # with a feature of their own
         self.words = {name: 0 for name, kind in kinds.items() if kind == TEXT}  # likewise
+        self._rows = 0
         self._late: list[str] = []
         self._places: dict[str, int] = {}
         self._sums: dict[str, list[float]] = {}  # of each column of numbers: sum and count of the values present
-        for name, kind in self.kinds.items():
-            if kind == NUMBER:
-                self._place(name)
-        for name, kind in self.kinds.items():
-            if kind == DATE:
-                for feature in self._date_features(name):
-                    self._place(feature)
+        for name in self._in_order(name for name, kind in self.kinds.items() if kind == NUMBER):
+            self._place(name)
+        for name in self._in_order(name for name, kind in self.kinds.items() if kind == DATE):
+            for feature in self._date_features(name):
+                self._place(feature)
+
+    @property
+    def cap(self) -> int:
+        """How many features the categories of all columns may have of their own."""
+        return self._cap if self._cap is not None else WIDE_CAP if self.wide else CAP
 
     @property
     def sparse(self) -> bool:
-        """Whether rows are encoded as CSR: where a column is free text."""
-        return TEXT in self.kinds.values()
+        """Whether rows are encoded as CSR: where a column is free text, or features are more than `NARROW`."""
+        return TEXT in self.kinds.values() or (self.wide and len(self.features) > NARROW)
+
+    def _in_order(self, names: Iterable[str]) -> list[str]:
+        """Return the columns as they came where all are numbers or dates, and else by name, whatever their order."""
+        kinds = self.kinds.values()
+        return sorted(names) if CATEGORY in kinds or TEXT in kinds else list(names)
 
     def encode(self, table: Table) -> Features:
         """Return the rows as features; the table's own matrix where only numbers, none missing, have ever come."""
         self._add_columns(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
-                for name, total in zip(table.names, table.sums.tolist(), strict=True):
-                    before, count = self._sums.get(name, (0.0, 0))
-                    self._sums[name] = [before + total, count + len(table)]
+                self._add_sums(table)
+            self._rows += len(table)
             return table.numbers
         dense: list[tuple[int, Vector]] = []
         ones: list[Ones] = []
-        for j, name in enumerate(table.names):
-            dense.append((self._place(name), self._fill_missing(name, table.numbers[:, j], ones)))
-        for name, texts in table.texts.items():
-            ones.append(self._bag_of_words(name, texts) if self.kinds[name] == TEXT else self._one_hot(name, texts))
-        for name, days in table.days.items():
-            dense += self._date(name, days, ones)
+        for name in self._in_order(table.names):
+            values, unreadable = table.numbers[:, table.names.index(name)], table.unreadable.get(name, {})
+            dense.append((self._place(name), self._fill_missing(name, values, unreadable, ones)))
+        for name in self._in_order(table.days):
+            dense += self._date(name, table.days[name], table.unreadable.get(name, {}), ones)
+        texts = self._in_order(name for name in table.texts if self.kinds[name] == TEXT)
+        ones += [self._bag_of_words(name, table.texts[name]) for name in texts]
+        self._rows += len(table)
+        names = self._in_order(name for name in table.texts if self.kinds[name] != TEXT)
+        ones += self._one_hot({name: table.texts[name] for name in names})
         shape = len(table), len(self.features)
         return _as_sparse(shape, dense, ones) if self.sparse else _as_matrix(shape, dense, ones)
+
+    def _add_sums(self, table: Table) -> None:
+        """Add the values to the sums behind the means, one after the other, so that no cut of the rows moves a bit."""
+        sums = np.array([self._sums.get(name, (0.0, 0))[0] for name in table.names])
+        add_rows(np.ascontiguousarray(table.numbers), sums)
+        for name, total in zip(table.names, sums.tolist(), strict=True):
+            self._sums[name] = [total, self._sums.get(name, (0.0, 0))[1] + len(table)]
 
     def _add_columns(self, new: dict[str, str]) -> None:
         """Add columns that no earlier row had. A category gets no feature until its first value comes."""
@@ -115,30 +146,38 @@ class Encoder:
             feature += " (made)"
         return feature
 
-    def _fill_missing(self, name: str, values: Vector, ones: list[Ones]) -> Vector:
+    def _fill_missing(self, name: str, values: Vector, unreadable: Mapping[int, str], ones: list[Ones]) -> Vector:
         """Return the values, missing ones filled with the mean of those before, or with 0 in a late column."""
         gone = np.isnan(values)
-        self.missing[name] = self.missing.get(name, 0) + int(gone.sum())
+        wrong = np.array(sorted(unreadable), dtype=np.int64)
+        if wrong.size:
+            ones.append((wrong, np.full(len(wrong), self._place(self._derived_name(f"{name} is unreadable")))))
+        silent = gone.copy()
+        silent[wrong] = False
+        self.missing[name] = self.missing.get(name, 0) + int(silent.sum())
         if name in self._late:
             rows = np.flatnonzero(~gone)
             ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is there")))))
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         moved = values if self.moving else np.full(len(values), np.nan)
-        sums = total + np.cumsum(np.where(np.isnan(moved), 0.0, moved))
+        sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
         counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
         if not gone.any():
             return values
-        rows = np.flatnonzero(gone)
-        ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is missing")))))
+        rows = np.flatnonzero(silent)
+        if rows.size:
+            ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is missing")))))
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)
 
-    def _date(self, name: str, days: Vector, ones: list[Ones]) -> list[tuple[int, Vector]]:
+    def _date(
+        self, name: str, days: Vector, unreadable: Mapping[int, str], ones: list[Ones]
+    ) -> list[tuple[int, Vector]]:
         """Return the features of a date. Missing days are filled; the day of the week and the hour follow from them."""
         places = [self._place(feature) for feature in self._date_features(name)]
-        filled = self._fill_missing(name, days, ones)
+        filled = self._fill_missing(name, days, unreadable, ones)
         parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
         present = ~np.isnan(days) if name in self._late else np.full(len(days), True)
         return [(place, np.where(present, part, 0.0)) for place, part in zip(places, parts, strict=True)]
@@ -147,20 +186,43 @@ class Encoder:
         """Return the names of a date's features: its day since 1970, the day of its week from Monday, its hour."""
         return name, self._derived_name(f"{name}, weekday"), self._derived_name(f"{name}, hour")
 
-    def _one_hot(self, name: str, texts: Texts) -> Ones:
-        """Return which rows have which feature of a column of categories."""
-        places: dict[str | None, int] = {}
-        for text in dict.fromkeys(texts):
-            if text is not None:
-                places[text] = self._category(name, text)
-            elif name not in self._late:
-                places[None] = self._place(self._derived_name(f"{name} is missing"))
-        self.missing[name] = self.missing.get(name, 0) + texts.count(None)
-        rows = np.array([t for t, text in enumerate(texts) if text in places], dtype=np.int64)
-        where = np.array([places[text] for text in texts if text in places], dtype=np.int64)
-        buckets = [place for place in places.values() if self.features[place].startswith(BUCKET)]
-        self.shared += int(np.isin(where, buckets).sum()) if buckets else 0
-        return rows, where
+    def _one_hot(self, columns: Mapping[str, Texts]) -> list[Ones]:
+        """Return which rows have which feature of the columns of categories."""
+        counted = {name: Counter(texts) for name, texts in columns.items()}
+        self._admit(columns, counted)
+        ones: list[Ones] = []
+        for name, texts in columns.items():
+            places: dict[str | None, int] = {}
+            for text, count in counted[name].items():
+                if text is not None:
+                    feature = self._derived_name(f"{name}={text}")
+                    own = self._places.get(feature)
+                    self.shared += count if own is None else 0
+                    places[text] = self._place(f"{BUCKET} {_hash(feature) % BUCKETS}") if own is None else own
+                elif name not in self._late:
+                    places[None] = self._place(self._derived_name(f"{name} is missing"))
+            self.missing[name] = self.missing.get(name, 0) + counted[name][None]
+            rows = np.array([t for t, text in enumerate(texts) if text in places], dtype=np.int64)
+            ones.append((rows, np.array([places[text] for text in texts if text in places], dtype=np.int64)))
+        return ones
+
+    def _admit(self, columns: Mapping[str, Texts], counted: Mapping[str, Counter[str | None]]) -> None:
+        """Give places to categories that have none, those that come most often first, as long as there is room."""
+        new: list[tuple[int, int, str, str]] = []
+        for name, texts in columns.items():
+            unknown = {
+                text for text in counted[name] if text and self._derived_name(f"{name}={text}") not in self._places
+            }
+            first: dict[str, int] = {}
+            for t, text in enumerate(texts) if unknown else ():
+                if text in unknown:
+                    first.setdefault(text, t)
+            new += [(-counted[name][text], t, name, text) for text, t in first.items()]
+        for name, text in admitted(
+            [(name, text) for _, _, name, text in sorted(new)], self.categories, self.cap, self._rows
+        ):
+            self._place(self._derived_name(f"{name}={text}"))
+            self.categories[name] += 1
 
     def _bag_of_words(self, name: str, texts: Texts) -> Ones:
         """Return which rows have which words. A text that is missing has none."""
@@ -184,15 +246,6 @@ class Encoder:
         self.shared += 1
         return self._place(f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}")
 
-    def _category(self, name: str, value: str) -> int:
-        feature = self._derived_name(f"{name}={value}")
-        if feature in self._places:
-            return self._places[feature]
-        if sum(self.categories.values()) < self.cap:
-            self.categories[name] += 1
-            return self._place(feature)
-        return self._place(f"{BUCKET} {_hash(feature) % BUCKETS}")
-
     def exclusive(self) -> dict[int, list[int]]:
         """Return, for the index of each 0/1 feature, the indices of it and of the features that exclude it.
 
@@ -202,7 +255,7 @@ class Encoder:
         columns = sorted(self.categories, key=len)  # of two names that fit, the longer one is the column's
         owners: dict[int, str] = {}
         for name in columns:
-            marks = (f"{name}=", f"{name} is missing")
+            marks = (f"{name}=", f"{name} is missing", f"{name} is unreadable")
             owners |= {place: name for place, feature in enumerate(self.features) if feature.startswith(marks)}
         dense = {name for name, kind in self.kinds.items() if kind == NUMBER}
         dense |= {part for name, kind in self.kinds.items() if kind == DATE for part in self._date_features(name)}
@@ -217,7 +270,9 @@ class Encoder:
         values: dict[str, Plain] = {
             "columns": list(self.kinds),  # two lists: the order of columns is the order of features to come
             "kinds": list(self.kinds.values()),
-            "cap": self.cap,
+            "cap": self._cap,
+            "wide": self.wide,
+            "rows": self._rows,
             "features": list(self.features),
             "late": list(self._late),
             "shared": self.shared,
@@ -233,7 +288,9 @@ class Encoder:
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal encoder from a snapshot."""
-        encoder = cls(column_kinds(snapshot.of("Encoder")), snapshot.whole("cap"))
+        wide = "wide" in snapshot.of("Encoder").values and snapshot.flag("wide")
+        encoder = cls(column_kinds(snapshot), snapshot.optional_whole("cap"), wide)
+        encoder._rows = snapshot.whole("rows") if "rows" in snapshot.values else 0
         encoder.features = snapshot.texts("features") or []
         encoder._places = {feature: place for place, feature in enumerate(encoder.features)}
         encoder._late = snapshot.texts("late") or []
@@ -278,3 +335,11 @@ def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: li
 
 def _hash(feature: str) -> int:
     return zlib.crc32(feature.encode("utf-8", "surrogatepass"))
+
+
+@compiled("void(f8[:,::1],f8[::1])")
+def add_rows(X: Matrix, sums: Vector) -> None:
+    """Add each row to the sums of the columns, row after row: NumPy takes longer where rows are short. O(d) a row."""
+    for t in range(len(X)):
+        for j in range(X.shape[1]):
+            sums[j] += X[t, j]

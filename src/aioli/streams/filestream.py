@@ -1,6 +1,6 @@
 """Reads a file as a stream of rows and labels, ready for any learner; a snapshot resumes it after any table."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
@@ -9,10 +9,14 @@ import numpy as np
 
 from aioli.errors import FileRefused
 from aioli.snapshots.tree import Plain, Snapshot
+from aioli.streams.blocks import block_rows, in_blocks, split_position
 from aioli.streams.encoding import Encoder, column_kinds
 from aioli.streams.files.byte_source import STANDARD_INPUT
+from aioli.streams.files.cell_values import hours_in, is_missing, number_in
+from aioli.streams.files.dates import DAY_FIRST, MONTH_FIRST, days_in
 from aioli.streams.files.formats import FolderReader, listed, open_reader
 from aioli.streams.files.marks import Mark, mark_of
+from aioli.streams.files.recognition import Recognised, recognise
 from aioli.streams.files.table import (
     CATEGORY,
     DATE,
@@ -30,8 +34,15 @@ from aioli.streams.protocol import Batch
 from aioli.streams.row_times import times_of
 from aioli.streams.scaling import Scaler
 from aioli.streams.sparse_encoding import SparseEncoder
+from aioli.streams.unreadable import Unreadable
 
 __all__ = ["FileStream", "Reading", "for_another_file"]
+
+
+READS: dict[str, Callable[[str], bool]] = {
+    NUMBER: lambda text: number_in(text) is not None or hours_in(text) is not None,
+    DATE: lambda text: days_in(text, DAY_FIRST) is not None or days_in(text, MONTH_FIRST) is not None,
+}
 
 
 @dataclass(frozen=True)
@@ -46,7 +57,7 @@ class Reading:
     positive
         Which of the two labels is the positive class; None finds out (`streams.labels`).
     number, category, date, text, skip
-        Columns of this kind, whatever they seem to be. Only a column named in `text` is free text: its words are the
+        Columns of this kind, whatever they seem to be (`streams.files.recognition`). The words of free text are its
         features, and all rows are then sparse.
     cap
         The most features that categories, or sparse features, get before they share hashed ones; None for 256 and
@@ -117,6 +128,9 @@ class FileStream:
         self.sparse = self._reader.sparse
         self.label: str | None = None
         self.kinds: dict[str, str] = {}
+        self.notations: dict[str, str] = {}  # how values are written, by column, where not as programs write them
+        self.remarks: dict[str, str] = {}  # what was recognised, in words, where there is something to say
+        self.unreadable = Unreadable()
         self.encoder: Encoder | SparseEncoder
         try:
             if snapshot is not None:
@@ -128,6 +142,9 @@ class FileStream:
                 )
             else:
                 self._settle_columns(snapshot)
+            self._block = block_rows(sum(kind != SKIPPED for kind in self.kinds.values()))
+            if snapshot is not None and "unreadable" in snapshot.values and self._moving:
+                self.unreadable = Unreadable.restore(snapshot)
             known = None if snapshot is None else snapshot.part("labels")
             self.labels = labels_for(reading.classes, reading.positive, known)
             self._scaler = self._make_scaler(snapshot)
@@ -154,10 +171,19 @@ class FileStream:
 
     def _settle_columns(self, snapshot: Snapshot | None) -> None:
         """Set the label, the kinds of the columns and the encoder."""
-        found = dict(self._reader.columns)
-        wanted = self.reading.label
-        self.label = None if wanted is None else self._find(wanted, list(found))
-        self.kinds = self._kinds_asked(found) if snapshot is None else self._kinds_of_snapshot(found, snapshot)
+        sample, wanted = self._reader.sample, self.reading.label
+        self.label = None if wanted is None else self._find(wanted, list(sample))
+        asked = self._kinds_asked(list(sample)) if snapshot is None else {}
+        self._check_asked(asked)
+        found = recognise(sample, asked)
+        self.kinds = self._kinds_found(found) if snapshot is None else self._kinds_of_snapshot(found, snapshot)
+        if snapshot is None:
+            self.notations = {name: column.notation for name, column in found.items() if column.notation}
+            self.remarks = {name: str(column) for name, column in found.items() if str(column) != column.kind}
+        elif "notations" in snapshot.values:
+            self.notations = {name: str(notation) for name, notation in snapshot.mapping("notations").items()}
+        for settled in (self.notations, self.remarks):
+            settled.pop(self.label or "", None)
         seen = {column: kind for column, kind in self.kinds.items() if column != self.label}
         if all(kind == SKIPPED for kind in seen.values()):
             message = f"{self.name}: has no column but the label; there is nothing to learn from"
@@ -187,6 +213,19 @@ class FileStream:
         """How many values had to share a hashed feature with others."""
         return self.encoder.shared
 
+    def told(self) -> dict[str, str]:
+        """Return what is to be told of the reading, in words: what was recognised, and what could not be read."""
+        said: dict[str, str] = {}
+        if self.remarks:
+            said["recognised"] = "; ".join(f"{name}: {remark}" for name, remark in self.remarks.items())
+        if any(self.categories.values()):
+            held = ", ".join(f"{name} {count}" for name, count in self.categories.items())
+            said["categories"] = held + (f"; {self.shared:,} values share columns" if self.shared else "")
+        if self.unreadable.counts:
+            counts = ", ".join(f"{name} {count:,}" for name, count in self.unreadable.counts.items())
+            said["unreadable"] = f"{counts} (missing; the first: {'; '.join(self.unreadable.first)})"
+        return said
+
     @property
     def rereadable(self) -> bool:
         """Whether the file can be opened a second time; a pipe cannot, by whatever name."""
@@ -204,8 +243,10 @@ class FileStream:
         return self._reader.fraction
 
     def tables(self) -> Tables:
-        """Yield the tables that are left; this may be done ahead, in another thread."""
-        return self._reader.tables(self.kinds, self.label, self._position)
+        """Yield the tables that are left, in blocks of rows; this may be done ahead, in another thread."""
+        begin, _ = split_position(self._position)
+        tables = self._reader.tables(self.kinds, self.label, begin, self.notations)
+        return in_blocks(tables, self._block, self._position)
 
     def encode(self, table: Table | SparseTable) -> Batch:
         """Return the next table as a batch. Tables are encoded in their order; one that is refused changes nothing."""
@@ -223,6 +264,8 @@ class FileStream:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):
             X = self.encoder.encode(table)
             self.kinds.update(table.new)
+            self.notations.update(table.notations)
+            self.unreadable.count(table)
             return X
         if isinstance(table, SparseTable) and isinstance(self.encoder, SparseEncoder):
             return self.encoder.encode(table)
@@ -262,6 +305,8 @@ class FileStream:
             "columns": list(self.kinds),
             "kinds": list(self.kinds.values()),
             "label": self.label,
+            "notations": dict(self.notations),
+            "unreadable": self.unreadable.plain(),
         }
         parts = {"encoder": self.encoder.snapshot(), "labels": self.labels.snapshot()}
         if self._scaler is not None:
@@ -280,7 +325,7 @@ class FileStream:
         message = f"{self.name}: there is no column {wanted!r}; its columns are {listed(columns)}"
         raise FileRefused(message, path=self.name)
 
-    def _kinds_of_snapshot(self, found: dict[str, str], snapshot: Snapshot) -> dict[str, str]:
+    def _kinds_of_snapshot(self, found: dict[str, Recognised], snapshot: Snapshot) -> dict[str, str]:
         """Return each column's kind by the snapshot; its label is left out where the label is now another."""
         kinds, label = column_kinds(snapshot), snapshot.optional_text("label")
         gone = [name for name in kinds if name not in found and name != label and kinds[name] != SKIPPED]
@@ -289,13 +334,12 @@ class FileStream:
             raise FileRefused(message, path=self.name)
         old = {name: kind for name, kind in kinds.items() if name == self.label or name != label}
         if self.label is not None and self.label not in old:
-            old[self.label] = found[self.label] if found[self.label] == NUMBER else CATEGORY
+            old[self.label] = _kind_of_label(found[self.label])
         others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
         return old | dict.fromkeys(others, SKIPPED)
 
-    def _kinds_asked(self, found: dict[str, str]) -> dict[str, str]:
-        """Return each column's kind as the options say, or else as the reader found it."""
-        kinds = dict(found)
+    def _kinds_asked(self, columns: list[str]) -> dict[str, str]:
+        """Return the kinds that the options name, by column."""
         asked = (
             (NUMBER, self.reading.number),
             (CATEGORY, self.reading.category),
@@ -303,12 +347,36 @@ class FileStream:
             (TEXT, self.reading.text),
             (SKIPPED, self.reading.skip),
         )
-        for kind, names in asked:
-            for name in names:
-                kinds[self._find(name, list(found))] = kind
-        if self.label is not None and kinds[self.label] != NUMBER:
-            kinds[self.label] = CATEGORY
+        return {self._find(name, columns): kind for kind, names in asked for name in _each(names, columns)}
+
+    def _check_asked(self, asked: Mapping[str, str]) -> None:
+        """Refuse columns that were asked to be of numbers or dates and hold none, as far as the sample shows."""
+        for name, kind in asked.items():
+            values = self._reader.sample[name]
+            present = [] if isinstance(values, str) else [text for text in values if text and not is_missing(text)]
+            if kind in (NUMBER, DATE) and present and not any(map(READS[kind], present)):
+                raise FileRefused(
+                    f"{self.name}, column {name!r}: was asked to be of {kind}s, but {present[0][:40]!r} and all others "
+                    f"that were looked at are none; leave out --{kind} {name!r}",
+                    path=self.name,
+                    place=f"column {name!r}",
+                )
+
+    def _kinds_found(self, found: dict[str, Recognised]) -> dict[str, str]:
+        """Return each column's kind as it was asked for or recognised; labels are numbers or texts as they are."""
+        kinds = {name: column.kind for name, column in found.items()}
+        if self.label is not None:
+            kinds[self.label] = _kind_of_label(found[self.label])
         return kinds
+
+
+def _each(names: Collection[str], columns: list[str]) -> list[str]:
+    """Return the names one by one; "a,b" is two, unless a column is called so."""
+    return [part.strip() for name in names for part in ([name] if name in columns else name.split(","))]
+
+
+def _kind_of_label(found: Recognised) -> str:
+    return NUMBER if found.plain and found.kind == NUMBER else CATEGORY
 
 
 def for_another_file(snapshot: Snapshot) -> Snapshot:

@@ -11,6 +11,7 @@ import pytest
 
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.files.formats import open_reader
+from aioli.streams.files.recognition import kinds_of
 from aioli.streams.filestream import FileStream, Reading
 
 
@@ -55,7 +56,7 @@ def plain(table: Any) -> dict[str, Any]:
 
 def tables(path: Path, label: str | None, position: dict[str, Any] | None = None) -> list[dict[str, Any]]:
     reader = open_reader(str(path))
-    kinds = reader.columns
+    kinds = kinds_of(reader.sample)
     if label is not None and kinds[label] != "number":
         kinds = kinds | {label: "category"}
     return [{**plain(table), "position": table.after} for table in reader.tables(kinds, label, position)]

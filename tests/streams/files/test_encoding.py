@@ -8,7 +8,9 @@ from aioli.numerics.compiling import Matrix
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams import encoding
 from aioli.streams.encoding import BUCKET, BUCKETS, Encoder
-from aioli.streams.files.cell_values import days_since_1970, kind_of
+from aioli.streams.files.cell_values import converted
+from aioli.streams.files.dates import days_in
+from aioli.streams.files.recognition import kinds_of
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, SparseTable, Table, Texts
 from aioli.streams.files.where import Numbered
 from aioli.streams.sparse_encoding import SHARED, SparseEncoder
@@ -22,7 +24,7 @@ where = Numbered("a.csv", "line", range(2, 1 << 20))
 def table(numbers: dict[str, list[float]], texts: dict[str, Texts] | None = None, **others: Any) -> Table:
     rows = len(next(iter((numbers or texts or others["days"]).values())))
     texts = dict(texts or {})
-    days = {name: days_since_1970(texts.pop(name), name, where) for name in ("when",) if name in texts}
+    days = {name: converted(texts.pop(name), days_in)[0] for name in ("when",) if name in texts}
     matrix = np.array(list(numbers.values())).T if numbers else np.empty((rows, 0))
     complete = not np.isnan(matrix).any()
     return Table(
@@ -88,15 +90,15 @@ def test_a_table_grows_but_never_changes_the_features_that_there_were(cap: int) 
 
 
 def test_categories_beyond_the_cap_share_buckets_and_are_counted() -> None:
-    encoder = Encoder({"c": CATEGORY, "d": CATEGORY}, cap=3)
+    encoder = Encoder({"c": CATEGORY, "d": CATEGORY}, cap=4)
     names: Texts = [f"v{k}" for k in range(100)]
     X = encoder.encode(table({}, {"c": names, "d": ["x"] * 100}))
-    assert encoder.features[:3] == ["c=v0", "c=v1", "c=v2"]
-    assert all(name.startswith(BUCKET) for name in encoder.features[3:])
-    assert len(encoder.features) <= 3 + BUCKETS
-    assert encoder.shared == 97 + 100
-    assert encoder.categories == {"c": 3, "d": 0}
-    assert set(X.sum(axis=1)) <= {1.0, 2.0}  # 1 where both columns have the same bucket
+    assert encoder.features[:4] == ["d=x", "c=v0", "c=v1", "c=v2"]  # what comes often, then what comes first
+    assert all(name.startswith(BUCKET) for name in encoder.features[4:])
+    assert len(encoder.features) <= 4 + BUCKETS
+    assert encoder.shared == 97
+    assert encoder.categories == {"c": 3, "d": 1}
+    assert set(X.sum(axis=1)) == {2.0}
     np.testing.assert_array_equal(
         Encoder.restore(encoder.snapshot()).encode(table({}, {"c": names, "d": ["x"] * 100})), X
     )
@@ -140,7 +142,7 @@ def test_missing_values_are_counted_by_column() -> None:
 
 def test_a_date_is_its_day_its_weekday_and_its_hour() -> None:
     texts: Texts = ["2020-01-01T06:00", None, "1969/7/20 20:17:40", "2020-01-01T06:00:00+02:00"]
-    days = days_since_1970(texts, "when", where)
+    days, _ = converted(texts, days_in)
     np.testing.assert_allclose(days, [18262.25, np.nan, -165 + (20 + (17 + 40 / 60) / 60) / 24, 18262.25 - 2 / 24])
     encoder = Encoder({"t": DATE})
     X = dense(encoder.encode(table({}, days={"t": days})))
@@ -149,9 +151,14 @@ def test_a_date_is_its_day_its_weekday_and_its_hour() -> None:
     np.testing.assert_array_equal(X[1], [18262.25, 2.0, 6.0, 1.0])
 
 
-def test_what_is_no_date_is_told() -> None:
-    with pytest.raises(ValueError, match=r"a\.csv, line 3, column 't': 'soon' is no date, .*--category 't'"):
-        days_since_1970(["2020-01-01", "soon"], "t", where)
+def test_what_is_no_date_is_missing_and_marked_by_a_feature_of_its_own() -> None:
+    days, unreadable = converted(["2020-01-01", "soon", None], days_in)
+    assert unreadable == {1: "soon"}
+    encoder = Encoder({"t": DATE})
+    X = dense(encoder.encode(table({}, days={"t": days}, unreadable={"t": unreadable})))
+    assert encoder.features[3:] == ["t is unreadable", "t is missing"]
+    assert X[:, 3:].tolist() == [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
+    assert X[1, :3].tolist() == X[0, :3].tolist()
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -223,7 +230,7 @@ def test_a_cap_below_0_is_refused(cap: int) -> None:
     ],
 )
 def test_what_a_column_is_is_told_by_its_values(values: Texts, kind: str) -> None:
-    assert kind_of(values) == kind
+    assert kinds_of({"c": values})["c"] == kind
 
 
 def sparse_table(rows: list[dict[Any, float]], named: bool) -> SparseTable:

@@ -11,7 +11,8 @@ from file_reading import dense, read, refused
 
 from aioli.errors import FileRefused, SnapshotRefused
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.streams.files import byte_window, delimited
+from aioli.streams import blocks
+from aioli.streams.files import byte_window, recognition
 from aioli.streams.filestream import FileStream, Reading, for_another_file
 
 TEXT = {
@@ -26,7 +27,8 @@ TEXT = {
 def path(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A file of some kind, read in small pieces."""
     monkeypatch.setattr(byte_window, "BLOCK", 150)
-    monkeypatch.setattr(delimited, "SAMPLE", 10)
+    monkeypatch.setattr(recognition, "SAMPLE", 10)
+    monkeypatch.setattr(blocks, "ROWS", 7)
     path: Path = tmp_path / request.param
     path.write_text(TEXT[request.param])
     return path
@@ -133,12 +135,13 @@ def test_a_model_reads_another_file_by_the_names_of_its_columns(tmp_path: Path) 
         FileStream(str(short), Reading(), state)
 
 
-@pytest.mark.parametrize("last", ["8,g,2020-01-09,2", "8,g,2020-01-09,", "8,g,soon,1", "x,g,2020-01-09,1", "8,g"])
+@pytest.mark.parametrize("last", ["8,g,2020-01-09,2", "8,g,2020-01-09,", "8,g"])
 def test_a_table_that_is_refused_leaves_the_state_as_it_was(
     last: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(byte_window, "BLOCK", 64)
-    monkeypatch.setattr(delimited, "SAMPLE", 2)
+    monkeypatch.setattr(recognition, "SAMPLE", 2)
+    monkeypatch.setattr(blocks, "ROWS", 3)
     rows = "".join(f"{k},{'rgb'[k % 3]},2020-01-0{1 + k},{k % 2}\n" for k in range(8))
     stream = FileStream(str(write(tmp_path, "a.csv", f"a,c,d,y\n{rows}{last}\n")), Reading(label="y"))
     states = [to_bytes(stream.snapshot())]
@@ -163,12 +166,12 @@ def test_a_label_that_is_not_there_is_told_with_what_is(label: str, tmp_path: Pa
 def test_columns_are_read_as_asked_for(tmp_path: Path) -> None:
     path = write(tmp_path, "a.csv", "zip,day,id,y\n10115,2020-01-01,7,0\n80331,2020-01-02,8,1\n")
     assert read(path, label="y", category=["zip", "day"], skip=["id"])[0] == [
-        "zip=10115",
-        "zip=80331",
         "day=2020-01-01",
+        "zip=10115",
         "day=2020-01-02",
+        "zip=80331",
     ]
-    assert "is no number" in refused(path, label="y", number=["day"])
+    assert read(path, label="y", number=["day"])[0] == ["zip", "day", "id", "day is unreadable"]
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
@@ -205,14 +208,13 @@ def test_formats_are_told_by_the_name_or_asked_for(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "place"),
     [
-        ("a,y\n1,0\nx,1\n", "line 3, column 'a'"),
         ("a,y\n1,0\n2,1\n3,2\n", "line 4"),
         ("a,y\n1,0\n2,1\n3\n", "line 4"),
         ("", None),
     ],
 )
 def test_what_is_refused_is_data(text: str, place: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(delimited, "SAMPLE", 1)
+    monkeypatch.setattr(recognition, "SAMPLE", 1)
     path = write(tmp_path, "a.csv", text)
     with pytest.raises(FileRefused) as caught, FileStream(str(path), Reading(label="y", number=["a"])) as stream:
         list(stream)
@@ -221,7 +223,7 @@ def test_what_is_refused_is_data(text: str, place: str | None, tmp_path: Path, m
 
 
 def test_columns_keep_their_order_through_a_file(tmp_path: Path) -> None:
-    """Where two columns bring new categories in one table, their order decides which feature comes first."""
+    """Where two columns bring new categories in one table, their names decide which feature comes first."""
     rows = [{"z": "a", "b": "a", "y": 0}, {"z": "c", "b": "c", "y": 1}]
     first = write(tmp_path, "first.jsonl", json.dumps(rows[0]) + "\n" + json.dumps(rows[1]) + "\n")
     stream = FileStream(str(first), Reading(label="y"))
@@ -230,7 +232,7 @@ def test_columns_keep_their_order_through_a_file(tmp_path: Path) -> None:
     second = write(tmp_path, "second.jsonl", json.dumps({"z": "new", "b": "new", "y": 0}) + "\n")
     with FileStream(str(second), Reading(label="y"), for_another_file(kept)) as again:
         list(again)
-        assert again.features[-2:] == ["z=new", "b=new"]
+        assert again.features[-2:] == ["b=new", "z=new"]
 
 
 def test_a_model_of_columns_does_not_read_sparse_rows_nor_the_other_way_round(path: Path, tmp_path: Path) -> None:

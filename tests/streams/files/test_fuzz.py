@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from aioli.snapshots.codec import to_bytes
-from aioli.streams.files import byte_window, delimited
+from aioli.streams.files import byte_window, recognition
 from aioli.streams.filestream import FileStream, Reading
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -97,7 +97,7 @@ def check(folder: Path, ending: str, data: bytes, label: str | None, block: int)
     path.write_bytes(data)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_window, "BLOCK", block)
-        patch.setattr(delimited, "SAMPLE", 2)
+        patch.setattr(recognition, "SAMPLE", 2)
         try:
             with FileStream(str(path), Reading(label=label)) as stream:
                 for batch in stream:

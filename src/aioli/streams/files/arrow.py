@@ -3,7 +3,8 @@
 import importlib
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar
 
@@ -13,9 +14,21 @@ from aioli.errors import FileRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
-from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, Position, Table, Tables, Texts
-from aioli.streams.files.where import Numbered, Where, row_refused
+from aioli.streams.files.cell_values import POINT, converted, is_missing, number_in
+from aioli.streams.files.dates import days_in
+from aioli.streams.files.recognition import sample_size
+from aioli.streams.files.table import (
+    AS_PROGRAMS_WRITE,
+    CATEGORY,
+    DATE,
+    NUMBER,
+    SKIPPED,
+    Position,
+    Table,
+    Tables,
+    Texts,
+)
+from aioli.streams.files.where import Numbered
 
 __all__ = ["ArrowFile"]
 
@@ -25,14 +38,15 @@ ARROW_FILE = b"ARROW1"
 PyArrow: TypeAlias = Any  # pyarrow has no types
 Pieces: TypeAlias = Callable[[list[str], int], Iterator[PyArrow]]
 Outcome = TypeVar("Outcome")
-A_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 class ArrowFile:
     """Reads a file of Parquet, or of Arrow (a file, which is Feather too, or a stream, also from standard input).
 
-    The type of a column says what it is: numbers and booleans are numbers, days and moments are dates, strings and
-    dictionaries are categories. Other types cannot be read. Only null is missing, and NaN.
+    The type of a column says what it is: numbers and booleans are numbers, times of day are numbers of hours, days and
+    moments are dates. What strings and dictionaries of strings are, the recogniser says, as of any file
+    (`streams.files.recognition`). Other types cannot be read.
 
     Parameters
     ----------
@@ -50,6 +64,8 @@ class ArrowFile:
         self._kind = kind
         self._row = 0
         self._file: PyArrow = None
+        self._sample: dict[str, Texts | str] | None = None
+        self._ahead: _Ahead | None = None  # of a stream, which can be read once
         try:
             self._pieces, self._schema, self._rows = self._guarded(lambda: self._opened(name))
         except BaseException:
@@ -57,9 +73,36 @@ class ArrowFile:
             raise
 
     @property
-    def columns(self) -> dict[str, str]:
-        """What each column is by its type; one that cannot be read counts as a category."""
-        return {field.name: self._by_type(field.type) or CATEGORY for field in self._schema}
+    def sample(self) -> Mapping[str, Texts | str]:
+        """The first thousand strings of each column of strings; what the others are by their types."""
+        if self._sample is None:
+            types = {field.name: self._by_type(field.type) for field in self._schema}
+            strings = [name for name, kind in types.items() if kind == CATEGORY]
+            values: dict[str, Texts] = {name: [] for name in strings}
+            rows = sample_size(len(types))
+            for batch in self._first_batches(strings, rows) if strings else ():
+                for name, column in zip(batch.schema.names, batch.columns, strict=True):
+                    values[name] += self._texts(column.slice(0, rows - len(values[name])))
+            self._sample = {name: values.get(name, kind or CATEGORY) for name, kind in types.items()}
+        return self._sample
+
+    def _first_batches(self, wanted: list[str], rows: int) -> Iterator[PyArrow]:
+        """Yield the first batches, which the tables will have again, until they have so many rows."""
+        if self._ahead is not None:
+            for batch in self._guarded_each(self._ahead.look(rows)):
+                self._validate(batch)
+                yield batch.select(wanted)
+            return
+        for _, batches in self._guarded_each(self._pieces(wanted, 0)):
+            for batch in self._guarded_each(batches):
+                self._validate(batch)
+                yield batch
+                rows -= len(batch)
+                if rows <= 0:
+                    return
+
+    def _validate(self, rows: PyArrow) -> None:
+        self._guarded(lambda: rows.validate(full=True))  # a damaged file must not be trusted with places in memory
 
     @property
     def fraction(self) -> float | None:
@@ -71,7 +114,13 @@ class ArrowFile:
         if self._file is not None and self._file is not sys.stdin.buffer:
             self._file.close()
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
+    def tables(
+        self,
+        kinds: dict[str, str],
+        label: str | None,
+        position: Position | None,
+        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
         """Yield the rows, in tables of at most `ROWS`."""
         wanted = [name for name, kind in kinds.items() if kind != SKIPPED]
         place = Snapshot("Position", position or {"piece": 0, "batch": 0, "row": 0})
@@ -85,65 +134,82 @@ class ArrowFile:
                     stop = self._row + len(rows)
                     if len(rows):
                         after = {"piece": piece, "batch": batch + 1, "row": stop}
-                        yield self._table(rows, kinds, label, after)
+                        yield self._table(rows, kinds, label, after, notations)
                     self._row = stop
             self._rows = self._row
         finally:
             self.close()
 
-    def _table(self, rows: PyArrow, kinds: dict[str, str], label: str | None, after: Position) -> Table:
-        self._guarded(lambda: rows.validate(full=True))  # a damaged file must not be trusted with places in memory
+    def _table(
+        self, rows: PyArrow, kinds: dict[str, str], label: str | None, after: Position, notations: Mapping[str, str]
+    ) -> Table:
+        self._validate(rows)
         where = Numbered(self.name, "row", range(self._row + 1, self._row + 1 + len(rows)))
         numbers: dict[str, Vector] = {}
         texts: dict[str, Texts] = {}
         days: dict[str, Vector] = {}
+        unreadable: dict[str, dict[int, str]] = {}
         for name, column in zip(rows.schema.names, rows.columns, strict=True):
-            if kinds[name] == NUMBER:
-                numbers[name] = self._numbers(column, name, where)
-            elif kinds[name] == DATE and self._by_type(column.type) == DATE:
-                days[name] = self._days(column)
-            elif kinds[name] == DATE:
-                days[name] = days_since_1970(self._texts(column), name, where)
+            kind, notation = kinds[name], notations.get(name, POINT)
+            if kind not in (NUMBER, DATE):
+                texts[name] = self._texts(column, name == label)
+                continue
+            typed, held = self._by_type(column.type), numbers if kind == NUMBER else days
+            if typed == DATE:
+                held[name] = self._days(column)
+            elif typed == NUMBER:
+                held[name], unreadable[name] = self._numbers(column)
             else:
-                texts[name] = self._texts(column)
+                read = partial(number_in if kind == NUMBER else days_in, notation=notation)
+                held[name], unreadable[name] = converted(self._texts(column), read)
         labels = None if label is None else numbers.pop(label) if label in numbers else texts.pop(label)
         matrix = np.column_stack(list(numbers.values())) if numbers else np.empty((len(rows), 0))
-        return Table(list(numbers), matrix, texts, labels, where, after, not np.isnan(matrix).any(), days)
+        complete = not np.isnan(matrix).any()
+        found = {name: cells for name, cells in unreadable.items() if cells and name != label}
+        return Table(list(numbers), matrix, texts, labels, where, after, complete, days, unreadable=found)
 
-    def _numbers(self, column: PyArrow, name: str, where: Where) -> Vector:
-        """Return a column as float64, NaN where there is null."""
-        found = self._by_type(column.type)
-        if found == DATE:
-            return self._days(column)
-        if found == CATEGORY:
-            return _as_numbers(self._texts(column), name, where)
+    def _numbers(self, column: PyArrow) -> tuple[Vector, dict[int, str]]:
+        """Return a column as float64, NaN where there is null; infinities are NaN, and told by their row."""
         values: Vector = self._guarded(lambda: self._floats(column))
         infinite = np.isinf(values)
-        if infinite.any():
-            t = int(np.argmax(infinite))
-            raise row_refused(where, t, f"is {values[t]}, which is not finite; mend it, or drop the row", name)
-        return values
+        if not infinite.any():
+            return values, {}
+        return np.where(infinite, np.nan, values), {t: str(values[t]) for t in np.flatnonzero(infinite).tolist()}
 
     def _floats(self, column: PyArrow) -> Vector:
         types, kind = self._arrow.types, column.type
         if types.is_boolean(kind):
             column = column.cast(self._arrow.int8())
+        elif types.is_time(kind):
+            hours: Vector = self._whole(column) / A_SECOND[kind.unit] / 3600.0
+            return hours
         values: Vector = column.cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
         return values.astype(np.float64, copy=False)
 
     def _days(self, column: PyArrow) -> Vector:
-        """Return a column of dates in days since 1970."""
-        kind, whole = column.type, self._arrow.int64()
+        """Return a column of dates in days since 1970, to the microsecond as texts are read."""
+        kind = column.type
         if self._arrow.types.is_date32(kind):
             return self._floats(column.cast(self._arrow.int32()))
         unit = "ms" if self._arrow.types.is_date64(kind) else kind.unit
-        return self._floats(column.cast(whole)) / A_DAY[unit]
+        if unit == "ns":
+            column = column.cast(self._arrow.timestamp("us", kind.tz), safe=False)
+            unit = "us"
+        return self._whole(column) / (86_400 * A_SECOND[unit])
 
-    def _texts(self, column: PyArrow) -> Texts:
-        """Return a column as texts. Most are repeated, and are written once."""
+    def _whole(self, column: PyArrow) -> Vector:
+        bits = self._arrow.int32() if self._arrow.types.is_time32(column.type) else self._arrow.int64()
+        values: Vector = column.cast(bits).cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
+        return values
+
+    def _texts(self, column: PyArrow, label: bool = False) -> Texts:
+        """Return a column as texts, None where one says that it is missing. Most are repeated, and are written once."""
         if not self._arrow.types.is_dictionary(column.type):
             column = self._guarded(column.dictionary_encode)
-        known = [None if value is None else _written(value) for value in self._guarded(column.dictionary.to_pylist)]
+        known: Texts = []
+        for value in self._guarded(column.dictionary.to_pylist):
+            text = None if value is None else _written(value)
+            known.append(None if text is None or is_missing(text, label) else text)
         return [None if place is None else known[place] for place in column.indices.to_pylist()]
 
     def _by_type(self, kind: PyArrow) -> str | None:
@@ -152,7 +218,7 @@ class ArrowFile:
             return CATEGORY if self._by_type(kind.value_type) else None
         if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
             return NUMBER
-        if types.is_boolean(kind) or types.is_null(kind):
+        if types.is_boolean(kind) or types.is_null(kind) or types.is_time(kind):
             return NUMBER
         if types.is_timestamp(kind) or types.is_date(kind):
             return DATE
@@ -190,7 +256,8 @@ class ArrowFile:
                 reader = arrow.ipc.open_file(self._file)
                 return _record_batches(reader), _distinct(reader.schema), _about_rows(reader)
         reader = arrow.ipc.open_stream(self._file)
-        return _stream(reader), _distinct(reader.schema), None
+        self._ahead = _Ahead(reader)
+        return _stream(self._ahead), _distinct(reader.schema), None
 
     def _guarded(self, act: Callable[[], Outcome]) -> Outcome:
         """Return what an act of Arrow returns; its errors become `FileRefused`."""
@@ -230,13 +297,33 @@ def _about_rows(reader: PyArrow) -> int:
     return batches * len(reader.get_batch(0)) if batches else 0
 
 
-def _stream(reader: PyArrow) -> Pieces:
+def _stream(ahead: "_Ahead") -> Pieces:
     def pieces(wanted: list[str], begin: int) -> Iterator[PyArrow]:
-        for index, batch in enumerate(reader):
+        for index, batch in enumerate(ahead):
             if index >= begin:
                 yield index, _slices(batch.select(wanted))
 
     return pieces
+
+
+class _Ahead:
+    """The batches of a stream, the first of which may be looked at before they are taken."""
+
+    def __init__(self, reader: PyArrow) -> None:
+        self._reader = iter(reader)
+        self._seen: list[PyArrow] = []
+
+    def look(self, rows: int) -> Iterator[PyArrow]:
+        """Yield the first batches, until they have so many rows."""
+        while sum(map(len, self._seen)) < rows and (batch := next(self._reader, None)) is not None:
+            self._seen.append(batch)
+        yield from self._seen
+
+    def __iter__(self) -> Iterator[PyArrow]:
+        seen, self._seen = self._seen, []
+        while seen:
+            yield seen.pop(0)
+        yield from self._reader
 
 
 def _slices(batch: PyArrow) -> Iterator[PyArrow]:
@@ -255,18 +342,6 @@ def _written(value: object) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value) if isinstance(value, bool | int | float) else str(value)
-
-
-def _as_numbers(texts: Texts, name: str, where: Where) -> Vector:
-    """Return the numbers that strings write, in a column that was asked to be of numbers."""
-    numbers = np.empty(len(texts))
-    for t, text in enumerate(texts):
-        number = np.nan if text is None or is_missing(text) else as_number(text)
-        if number is None or abs(number) == np.inf:
-            problem = f"{text!r} is no finite number; mend it, or read the column as categories (--category {name!r})"
-            raise row_refused(where, t, problem, name)
-        numbers[t] = number
-    return numbers
 
 
 def _needed(module: str, name: str) -> PyArrow:

@@ -2,6 +2,8 @@
 
 import csv
 import io
+from collections.abc import Mapping
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,10 +13,22 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.files import parse_cells
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.byte_window import Places
-from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing, kind_of
+from aioli.streams.files.cell_values import POINT, as_number, converted, is_missing, number_in
+from aioli.streams.files.dates import days_in
 from aioli.streams.files.parse_cells import Integers, RowArrays
 from aioli.streams.files.parse_uniform_rows import ends_of_cells, read_regular_rows, room_for_ends
-from aioli.streams.files.table import DATE, NUMBER, SKIPPED, TEXT, Position, Table, Tables, Texts
+from aioli.streams.files.recognition import sample_size
+from aioli.streams.files.table import (
+    AS_PROGRAMS_WRITE,
+    DATE,
+    NUMBER,
+    SKIPPED,
+    TEXT,
+    Position,
+    Table,
+    Tables,
+    Texts,
+)
 from aioli.streams.files.text_reader import TextReader
 from aioli.streams.files.where import row_refused
 
@@ -22,8 +36,6 @@ __all__ = ["Delimited"]
 
 ROWS = 16384  # rows in a table, at most
 CELLS = 1 << 21  # cells in a table, at most
-SAMPLE = 1000  # rows by which the kinds of columns are decided; a tenth of them, where rows are wide
-SAMPLED_CELLS = 1 << 18
 LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get so many
 DELIMITERS = ",\t;|"
 NO_DELIMITERS = '"\r\n.+-'  # they have another meaning, as letters and digits have
@@ -58,24 +70,27 @@ class Delimited(TextReader):
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(found)]
         self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
         self._rows, self._room = 0, room_for_ends(1, 0)
-        sample = min(SAMPLE, max(SAMPLE // 10, SAMPLED_CELLS // len(names)))
-        self._window.hold(sample + 1, LONGEST_SAMPLE)
-        texts = self._read(dict.fromkeys(self._names, TEXT), None, sample, keep=True).texts
-        self._kinds = {name: kind_of(texts[name]) for name in self._names}
+        rows = sample_size(len(names))
+        self._window.hold(rows + 1, LONGEST_SAMPLE)
+        self._sample = self._read(dict.fromkeys(self._names, TEXT), None, rows, AS_PROGRAMS_WRITE, keep=True).texts
 
     @property
-    def columns(self) -> dict[str, str]:
-        """What each column seems to be by its first thousand rows."""
-        return self._kinds
+    def sample(self) -> Mapping[str, Texts]:
+        """The cells of the first thousand rows, by column."""
+        return self._sample
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
+    def tables(
+        self,
+        kinds: dict[str, str],
+        label: str | None,
+        position: Position | None,
+        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
         """Yield the rows, in tables of a few megabytes."""
         rows = max(1, min(ROWS, CELLS // len(self._names)))
         with self.source:
             self._go_to(position)
-            while len(table := self._read(kinds, label, rows)):
-                if table.complete:
-                    _ = table.sums
+            while len(table := self._read(kinds, label, rows, notations)):
                 yield table
 
     def _first_row(self) -> str:
@@ -109,10 +124,12 @@ class Delimited(TextReader):
             problem = f"is no row of delimited text ({error}); mend it, or say what the file is (--format)"
             raise self._refused(problem, self._window.line) from None
 
-    def _read(self, kinds: dict[str, str], label: str | None, rows: int, keep: bool = False) -> Table:
+    def _read(
+        self, kinds: dict[str, str], label: str | None, rows: int, notations: Mapping[str, str], keep: bool = False
+    ) -> Table:
         """Return the next rows, `rows` of them or fewer at the end. `keep` reads them without passing over them."""
         window = self._window
-        codes, places, numbers, texts = _plan(self._names, kinds, label)
+        codes, places, numbers, texts = _plan(self._names, kinds, label, notations)
         values, labels = np.empty((rows, len(numbers))), np.empty(rows)
         spans = np.empty((rows, len(texts), 2), dtype=np.int64)
         starts, odd = np.empty(rows, dtype=np.int64), np.empty((rows * len(codes), 4), dtype=np.int64)
@@ -126,18 +143,28 @@ class Delimited(TextReader):
         if not count and outcome[0] < window.stop:
             raise self._no_row(outcome, len(codes))
         where = Places(window, starts[:count])
-        self._read_odd(odd[: outcome[3]], values, labels, places, label, where)
+        unreadable = self._read_odd(odd[: outcome[3]], values, labels, places, label, where)
         whole = window.bytes.tobytes() if texts else b""
         written = {name: _texts(whole, spans[:count, j], name, where, name == label) for j, name in enumerate(texts)}
-        dates = [name for name in texts if kinds[name] == DATE]
-        days = {name: days_since_1970(written.pop(name), name, where) for name in dates}
         heard: Vector | Texts | None = (
             None if label is None else written.pop(label) if label in written else labels[:count]
         )
+        days: dict[str, Vector] = {}
+        for name in [name for name in written if kinds[name] == DATE]:
+            days[name], unreadable[name] = converted(
+                written.pop(name), partial(days_in, notation=notations.get(name, POINT))
+            )
+        dressed: dict[str, Vector] = {}
+        for name in [name for name in written if kinds[name] == NUMBER]:
+            dressed[name], unreadable[name] = converted(written.pop(name), partial(number_in, notation=notations[name]))
+        matrix = values[:count]
+        if dressed:
+            numbers, matrix = [*numbers, *dressed], np.column_stack([matrix, *dressed.values()])
         if not keep:
             window.go_on(int(outcome[0]), count if regular else None)
-        complete = not outcome[3] and not outcome[4]
-        return Table(numbers, values[:count], written, heard, where, window.after(), complete, days)
+        complete = not outcome[3] and not outcome[4] and not dressed
+        found = {name: cells for name, cells in unreadable.items() if cells}
+        return Table(numbers, matrix, written, heard, where, window.after(), complete, days, unreadable=found)
 
     def _read_rows(self, rows: int, columns: int, arrays: RowArrays) -> tuple[int, bool]:
         """Read the next whole rows of the window into the arrays; return how many, and whether all were alike."""
@@ -167,24 +194,37 @@ class Delimited(TextReader):
         places: NDArray[np.uint64],
         label: str | None,
         where: Places,
-    ) -> None:
-        """Read the cells that are no plain numbers: missing ones stay NaN, others are read by Python or refused."""
+    ) -> dict[str, dict[int, str]]:
+        """Read the cells that programs do not write so; return those that hold no number, by column and row.
+
+        A label that is no number is refused.
+        """
+        unreadable: dict[str, dict[int, str]] = {}
         for row, column, first, end in odd.tolist():
             name = self._names[column]
             text = _cell(where.bytes[first:end].tobytes(), name, where, row)
-            value = np.nan if text is None or is_missing(text) else as_number(text)
-            if value is None or abs(value) == np.inf:
-                wrong = "no number" if value is None else "not finite"
-                kind = "the label's column" if name == label else "a column of numbers"
-                problem = (
-                    f"{text!r} is {wrong}, and this was {kind} so far; mend it, or read the column as categories "
-                    f"(--category {name!r})"
-                )
-                raise row_refused(where, row, problem, name)
             if name == label:
-                labels[row] = value
-            else:
-                values[row, places[column]] = value
+                labels[row] = _label(text, name, where, row)
+            elif text is not None and not is_missing(text):
+                value = number_in(text)
+                if value is None:
+                    unreadable.setdefault(name, {})[row] = text
+                else:
+                    values[row, places[column]] = value
+        return unreadable
+
+
+def _label(text: str | None, name: str, where: Places, row: int) -> float:
+    """Return a label of a column of numbers, NaN where it is missing."""
+    value = np.nan if text is None or is_missing(text) else as_number(text)
+    if value is None or abs(value) == np.inf:
+        wrong = "no number" if value is None else "not finite"
+        problem = (
+            f"{text!r} is {wrong}, and this was the label's column so far; mend it, or read the column as categories "
+            f"(--category {name!r})"
+        )
+        raise row_refused(where, row, problem, name)
+    return value
 
 
 def _no_delimiter(delimiter: str, wanted: str) -> ParameterRefused:
@@ -193,7 +233,7 @@ def _no_delimiter(delimiter: str, wanted: str) -> ParameterRefused:
 
 
 def _plan(
-    names: list[str], kinds: dict[str, str], label: str | None
+    names: list[str], kinds: dict[str, str], label: str | None, notations: Mapping[str, str]
 ) -> tuple[Integers, NDArray[np.uint64], list[str], list[str]]:
     """Return what the compiled reader does with each column and where to, and which are numbers and texts."""
     codes, places = [], []
@@ -204,7 +244,7 @@ def _plan(
         if kind == SKIPPED:
             codes.append(parse_cells.SKIPPED)
             places.append(0)
-        elif kind != NUMBER:
+        elif kind != NUMBER or (name != label and notations.get(name, POINT) != POINT):
             codes.append(parse_cells.TEXT)
             places.append(len(texts))
             texts.append(name)

@@ -1,6 +1,6 @@
 """Which reader a file needs, by its name or the format asked for; folders of files are read as one."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from aioli.streams.files.delimited import Delimited
 from aioli.streams.files.jsonlines import JSONLines
 from aioli.streams.files.marks import Mark, mark_of
 from aioli.streams.files.svmlight import SVMLight
-from aioli.streams.files.table import Position, Reader, Table, Tables
+from aioli.streams.files.table import AS_PROGRAMS_WRITE, Position, Reader, Table, Tables
 from aioli.streams.files.vowpal import VowpalText
 
 __all__ = ["FORMATS", "FolderReader", "listed", "open_reader"]
@@ -75,9 +75,9 @@ class FolderReader:
         self.sparse, self.grows = self._first.sparse, self._first.grows
 
     @property
-    def columns(self) -> dict[str, str]:
-        """What each column of the first file seems to be."""
-        return self._first.columns
+    def sample(self) -> Mapping[str, Sequence[str | None] | str]:
+        """The first values of each column of the first file."""
+        return self._first.sample
 
     @property
     def fraction(self) -> float | None:
@@ -89,9 +89,15 @@ class FolderReader:
         self._first.close()
         self._current.close()
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
+    def tables(
+        self,
+        kinds: dict[str, str],
+        label: str | None,
+        position: Position | None,
+        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
         """Yield the tables of file after file."""
-        kinds = dict(kinds)
+        kinds, notations = dict(kinds), dict(notations)
         place = None if position is None else Snapshot("Position", position)
         begin = 0 if place is None else place.whole("file")
         inner: Position | None = None if place is None else place.mapping("within")
@@ -99,9 +105,10 @@ class FolderReader:
             for at in range(begin, len(self._files)):
                 self._current, self._at = self._first if at == 0 else self._reader(at), at
                 self._compare_columns()
-                for table in self._current.tables(kinds, label, inner):
+                for table in self._current.tables(kinds, label, inner, notations):
                     if isinstance(table, Table):
                         kinds.update(table.new)
+                        notations.update(table.notations)
                     yield replace(table, after={"file": at, "within": table.after})
                 inner = None
         finally:
@@ -113,12 +120,12 @@ class FolderReader:
         return [self._marks.get(k) or mark_of(self._files[k]) for k in range(count)]
 
     def _compare_columns(self) -> None:
-        if self.grows or list(self._current.columns) == list(self.columns):
+        if self.grows or list(self._current.sample) == list(self.sample):
             return
         path = str(self._files[self._at])
         raise FileRefused(
-            f"{path}: its columns are {listed(self._current.columns)}, but those of {self._files[0].name} are "
-            f"{listed(self._first.columns)}; give files of the same columns",
+            f"{path}: its columns are {listed(self._current.sample)}, but those of {self._files[0].name} are "
+            f"{listed(self._first.sample)}; give files of the same columns",
             path=path,
         )
 

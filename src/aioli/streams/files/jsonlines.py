@@ -1,21 +1,35 @@
 """JSON lines: an object a line, its keys the columns; what is nested is called `outer.inner`."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.byte_source import Source
-from aioli.streams.files.cell_values import as_number, days_since_1970, is_missing, parse_date
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Position, Table, Tables, Texts
+from aioli.streams.files.cell_values import POINT, as_number, converted, is_missing, number_in
+from aioli.streams.files.dates import days_in
+from aioli.streams.files.recognition import recognise, sample_size
+from aioli.streams.files.table import (
+    AS_PROGRAMS_WRITE,
+    CATEGORY,
+    DATE,
+    NUMBER,
+    TEXT,
+    Position,
+    Table,
+    Tables,
+    Texts,
+)
 from aioli.streams.files.text_reader import LONGEST_SHOWN, TextReader
 from aioli.streams.files.where import Numbered, Where, row_refused
 
 __all__ = ["JSONLines"]
 
-SAMPLE = 1000  # lines by which it is decided what the first columns are
+LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get a sample
 
 Value = float | int | str | bool | None
 Row = dict[str, Value]
@@ -24,55 +38,72 @@ Row = dict[str, Value]
 class JSONLines(TextReader):
     """Reads a file of JSON lines.
 
-    Numbers are numbers, true and false are 1 and 0, null or a key that is not there is missing. A column in which a
-    string has come is one of dates, if all strings are dates, or of categories. A key may come at any time:
-    the table in which its first value comes decides what its column is.
+    Numbers are numbers, true and false are 1 and 0, null or a key that is not there is missing. What the strings of a
+    column are, the recogniser says (`streams.files.recognition`). A key may come at any time: the table in which its
+    first value comes decides what its column is.
     """
 
     sparse, grows = False, True
 
     def __init__(self, source: Source) -> None:
         super().__init__(source)
-        self._kinds: dict[str, str] | None = None
+        self._sample: dict[str, Texts | str] | None = None
 
     @property
-    def columns(self) -> dict[str, str]:
-        """What each key of the first thousand lines seems to be."""
-        if self._kinds is None:
-            rows, _ = self._parsed(self._window.whole_lines(), SAMPLE)
+    def sample(self) -> Mapping[str, Texts | str]:
+        """The values of each key in the first thousand lines, or "number" where no string is among them."""
+        if self._sample is None:
+            most = sample_size(columns=1)
+            self._window.hold(most + 1, LONGEST_SAMPLE)
+            rows, _ = self._parsed(self._window.whole_lines(), most)
             if not rows:
                 raise self._refused("is empty; give a file with an object a line")
-            self._kinds = _kinds(rows, {})
-        return self._kinds
+            keys = {key for row in rows for key in row}
+            self._sample = _sample(rows[: sample_size(len(keys))], ())
+        return self._sample
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
+    def tables(
+        self,
+        kinds: dict[str, str],
+        label: str | None,
+        position: Position | None,
+        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
-        kinds = dict(kinds)
+        kinds, notations = dict(kinds), dict(notations)
         with self.source:
             self._go_to(position)
             while (end := self._window.whole_lines()) > self._window.start:
                 rows, lines = self._parsed(end)
                 self._window.go_on(end)
                 if rows:
-                    new = _kinds(rows, kinds)
+                    found = recognise(_sample(rows, kinds))
+                    new = {name: column.kind for name, column in found.items()}
+                    written = {name: column.notation for name, column in found.items() if column.notation}
                     kinds.update(new)
-                    yield self._table(rows, kinds, label, Numbered(self.source.name, "line", lines), new)
+                    notations.update(written)
+                    where = Numbered(self.source.name, "line", lines)
+                    yield replace(self._table(rows, kinds, label, where, notations), new=new, notations=written)
 
     def _table(
-        self, rows: list[Row], kinds: dict[str, str], label: str | None, where: Where, new: dict[str, str]
+        self, rows: list[Row], kinds: dict[str, str], label: str | None, where: Where, notations: Mapping[str, str]
     ) -> Table:
         names = [name for name, kind in kinds.items() if kind == NUMBER and name != label]
         numbers = np.empty((len(rows), len(names)))
+        days: dict[str, Vector] = {}
+        unreadable: dict[str, dict[int, str]] = {}
         for j, name in enumerate(names):
-            numbers[:, j] = _numbers(rows, name, where)
-        texts = {name: _texts(rows, name) for name, kind in kinds.items() if kind in (CATEGORY, TEXT)}
-        dates = [name for name, kind in kinds.items() if kind == DATE]
-        days = {name: days_since_1970(_texts(rows, name), name, where) for name in dates}
+            numbers[:, j], unreadable[name] = _numbers(rows, name, notations.get(name, POINT))
+        for name in [name for name, kind in kinds.items() if kind == DATE and name != label]:
+            read = partial(days_in, notation=notations.get(name, POINT))
+            days[name], unreadable[name] = converted(_texts(rows, name), read)
+        texts = {name: _texts(rows, name, name == label) for name, kind in kinds.items() if kind in (CATEGORY, TEXT)}
         labels: Vector | Texts | None = None
         if label is not None:
-            labels = texts.pop(label) if label in texts else _numbers(rows, label, where)
+            labels = texts.pop(label) if label in texts else _number_labels(rows, label, where)
         complete = not np.isnan(numbers).any()
-        return Table(names, numbers, texts, labels, where, self._window.after(), complete, days, new)
+        found = {name: cells for name, cells in unreadable.items() if cells}
+        return Table(names, numbers, texts, labels, where, self._window.after(), complete, days, unreadable=found)
 
     def _parsed(self, end: int, most: int | None = None) -> tuple[list[Row], list[int]]:
         """Return the objects up to a place of the window, and the numbers of their lines."""
@@ -112,47 +143,69 @@ def _flat(inner: dict[str, Any], outer: str, where: Where) -> Iterator[tuple[str
             yield outer + key, value
 
 
-def _kinds(rows: list[Row], known: dict[str, str]) -> dict[str, str]:
-    """Return what each column is that is not yet known. A key that is missing throughout has not come yet."""
-    kinds: dict[str, str] = {}
+def _sample(rows: list[Row], known: Container[str]) -> dict[str, Texts | str]:
+    """Return the values of each column that is not yet known. A key that is missing throughout has not come yet."""
+    sample: dict[str, Texts | str] = {}
     for name in dict.fromkeys(key for row in rows for key in row if key not in known):
-        values = [value for row in rows if (value := row.get(name)) is not None]
-        strings = [value for value in values if isinstance(value, str) and not is_missing(value)]
-        numbers = any(not isinstance(value, str) for value in values)
-        if not strings and numbers:
-            kinds[name] = NUMBER
-        elif strings:
-            kinds[name] = CATEGORY if numbers or not all(map(parse_date, strings)) else DATE
-    return kinds
+        values = _texts(rows, name)
+        if any(isinstance(row.get(name), str) and text is not None for row, text in zip(rows, values, strict=True)):
+            sample[name] = values
+        elif any(value is not None for value in values):
+            sample[name] = NUMBER
+    return sample
 
 
-def _numbers(rows: list[Row], name: str, where: Where) -> Vector:
-    """Return a column of numbers. A string that writes one, or that says that it is missing, will do."""
-    numbers = np.empty(len(rows))
+def _numbers(rows: list[Row], name: str, notation: str) -> tuple[Vector, dict[int, str]]:
+    """Return a column of numbers, NaN where there is none, and by row what is there and cannot be read as one."""
+    numbers = np.full(len(rows), np.nan)
+    unreadable: dict[int, str] = {}
     for t, row in enumerate(rows):
         value = row.get(name)
-        try:
-            if isinstance(value, str):
-                number = np.nan if is_missing(value) else as_number(value)
-            else:
-                number = np.nan if value is None else float(value)
-        except OverflowError:  # an integer beyond 1e308
-            number = np.inf
-        if number is None or abs(number) == np.inf:
-            wrong = "no number" if number is None else "not finite"
+        if value is None or (isinstance(value, str) and is_missing(value)):
+            continue
+        number = number_in(value, notation) if isinstance(value, str) else _finite(value)
+        if number is None:
+            unreadable[t] = _shown(value)
+        else:
+            numbers[t] = number
+    return numbers, unreadable
+
+
+def _finite(value: float) -> float | None:
+    """Return a number of JSON as a float, NaN as what it is; None where it is beyond all floats."""
+    try:
+        number = float(value)
+    except OverflowError:  # an integer beyond 1e308
+        return None
+    return None if abs(number) == np.inf else number
+
+
+def _number_labels(rows: list[Row], name: str, where: Where) -> Vector:
+    """Return labels that are numbers, NaN where one is missing. What is no number is refused."""
+    labels = np.full(len(rows), np.nan)
+    for t, row in enumerate(rows):
+        value = row.get(name)
+        if value is None or (isinstance(value, str) and is_missing(value)):
+            continue
+        number = as_number(value) if isinstance(value, str) else _finite(value)
+        if number is None:
             problem = (
-                f"{_shown(value)} is {wrong}, and this was a column of numbers so far; mend it, or read the column as "
-                f"categories (--category {name!r})"
+                f"{_shown(value)} is no finite number, and this was the label's column so far; mend it, or read the "
+                f"column as categories (--category {name!r})"
             )
             raise row_refused(where, t, problem, name, "key")
-        numbers[t] = number
-    return numbers
+        labels[t] = number
+    return labels
 
 
-def _texts(rows: list[Row], name: str) -> Texts:
-    """Return a column of categories or dates; what is no string is written as JSON writes it."""
-    values = [row.get(name) for row in rows]
-    return [value if isinstance(value, str) or value is None else json.dumps(value) for value in values]
+def _texts(rows: list[Row], name: str, label: bool = False) -> Texts:
+    """Return a column of strings, None where one says that it is missing; what is no string is as JSON writes it."""
+    texts: Texts = []
+    for row in rows:
+        value = row.get(name)
+        text = value if isinstance(value, str) else None if value is None else json.dumps(value)
+        texts.append(None if text is None or is_missing(text, label) else text)
+    return texts
 
 
 def _shown(value: object) -> str:

@@ -1,6 +1,7 @@
 """SVMlight's format (also LIBSVM's): a label and `index:value` for all that is not 0, a row a line."""
 
 import math
+from collections.abc import Mapping
 from typing import TypeAlias
 
 import numpy as np
@@ -10,7 +11,7 @@ from aioli.streams.files.byte_source import Source
 from aioli.streams.files.byte_window import Places
 from aioli.streams.files.cell_values import as_number
 from aioli.streams.files.parse_cells import NEWLINE, ONE, RETURN, Bytes, Integers, Word, read_number
-from aioli.streams.files.table import Position, SparseTable, Tables
+from aioli.streams.files.table import AS_PROGRAMS_WRITE, Position, SparseTable, Tables, Texts
 from aioli.streams.files.text_reader import TextReader, shortened
 
 __all__ = ["SVMLight"]
@@ -37,11 +38,17 @@ class SVMLight(TextReader):
         self._first = int(rows.features.min(initial=1) > 0)
 
     @property
-    def columns(self) -> dict[str, str]:
+    def sample(self) -> Mapping[str, Texts]:
         """An empty mapping: features have numbers, not names."""
         return {}
 
-    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Tables:
+    def tables(
+        self,
+        _kinds: dict[str, str],
+        _label: str | None,
+        position: Position | None,
+        _notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
         with self.source:
             self._go_to(position)

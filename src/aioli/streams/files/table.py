@@ -1,14 +1,13 @@
 """What every reader of files yields: tables of rows with named columns, or of sparse rows with named features."""
 
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Plain
 from aioli.streams.files.where import Where
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from scipy.sparse import csr_array
 
 __all__ = [
+    "AS_PROGRAMS_WRITE",
     "CATEGORY",
     "DATE",
     "NUMBER",
@@ -36,6 +36,7 @@ NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "s
 Csr: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 Features: TypeAlias = "Matrix | Csr"  # rows of features
 Texts = list[str | None]  # None is missing
+AS_PROGRAMS_WRITE: Mapping[str, str] = {}  # no column is written in another way
 Position: TypeAlias = Mapping[str, Plain]  # where a reader goes on, as it can be kept in a snapshot
 
 
@@ -57,10 +58,12 @@ class Table:
         Where reading goes on after these rows.
     days
         The columns of dates, by name: in days since 1970, NaN where one is missing.
-    new
-        Columns that no table before had, and what each is.
+    new, notations
+        Columns that no table before had, what each is, and how its values are written where not as programs do.
     weights
         How much each row counts; None where every row counts 1.
+    unreadable
+        Cells of columns of numbers and dates that hold neither, by column and row; NaN stands in their place.
     """
 
     names: list[str]
@@ -73,24 +76,11 @@ class Table:
     days: dict[str, Vector] = field(default_factory=dict)
     new: dict[str, str] = field(default_factory=dict)
     weights: Vector | None = None
-
-    @cached_property
-    def sums(self) -> Vector:
-        """The sum of each column of numbers, computed once: a reader that reads ahead may ask for it first."""
-        return sums_of_columns(np.ascontiguousarray(self.numbers))
+    unreadable: dict[str, dict[int, str]] = field(default_factory=dict)
+    notations: dict[str, str] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.numbers)
-
-
-@compiled("f8[::1](f8[:,::1])")
-def sums_of_columns(X: Matrix) -> Vector:
-    """Return the sum of each column, row after row: NumPy takes longer where rows are short. O(d) a row."""
-    sums = np.zeros(X.shape[1])
-    for t in range(len(X)):
-        for j in range(X.shape[1]):
-            sums[j] += X[t, j]
-    return sums
 
 
 @dataclass(frozen=True)
@@ -135,11 +125,17 @@ class Reader(Protocol):
         """Whether columns may come that the first rows do not have."""
 
     @property
-    def columns(self) -> dict[str, str]:
-        """What each column seems to be, by name, the label among them; empty if the file is sparse."""
+    def sample(self) -> Mapping[str, Sequence[str | None] | str]:
+        """The first values of each column, the label among them, or what its type says it is; empty if sparse."""
 
-    def tables(self, kinds: dict[str, str], label: str | None, position: Position | None) -> Tables:
-        """Yield the rows, each column read as what `kinds` says, and close the file behind the last."""
+    def tables(
+        self,
+        kinds: dict[str, str],
+        label: str | None,
+        position: Position | None,
+        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
+        """Yield the rows, each column read as what `kinds` and `notations` say, and close the file behind the last."""
 
     @property
     def fraction(self) -> float | None:

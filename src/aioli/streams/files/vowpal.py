@@ -1,13 +1,14 @@
 """Vowpal Wabbit's text: `label importance 'tag |namespace:weight feature:value …`, a row a line."""
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
 from aioli.errors import FileRefused
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import as_number
-from aioli.streams.files.table import Position, SparseTable, Tables
+from aioli.streams.files.table import AS_PROGRAMS_WRITE, Position, SparseTable, Tables, Texts
 from aioli.streams.files.text_reader import TextReader, shortened
 from aioli.streams.files.where import Numbered, row_refused
 
@@ -30,11 +31,17 @@ class VowpalText(TextReader):
             raise self._refused("is empty; give a file with rows such as '1 |words tall green'")
 
     @property
-    def columns(self) -> dict[str, str]:
+    def sample(self) -> Mapping[str, Texts]:
         """An empty mapping: features are named as they come."""
         return {}
 
-    def tables(self, _kinds: dict[str, str], _label: str | None, position: Position | None) -> Tables:
+    def tables(
+        self,
+        _kinds: dict[str, str],
+        _label: str | None,
+        position: Position | None,
+        _notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
+    ) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
         window = self._window
         with self.source:
