@@ -2,7 +2,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from file_reading import check_resuming, gzipped, read, refused
+from file_reading import check_resuming, dense, gzipped, read, refused
 
 from aioli.streams.files import byte_window, delimited, recognition
 from aioli.streams.files.formats import open_reader
@@ -103,7 +103,7 @@ def test_a_text_among_numbers_is_missing_and_told_with_line_and_column(cell: str
     with FileStream(str(path), Reading()) as stream:
         (batch,) = stream
         assert stream.features == ["a", "b", "b is unreadable"]
-        assert batch.X[-1].tolist() == [1.0, 2.0, 1.0]
+        assert dense(batch.X)[-1].tolist() == [1.0, 2.0, 1.0]
         assert stream.unreadable.counts == {"b": 1}
         assert stream.unreadable.first == [f"{path}, line 1002, column 'b': {cell!r}"]
     assert read(path, category=["b"])[0] == ["a", "b=2", f"b={cell}"]
