@@ -159,7 +159,8 @@ class ComparisonOptions(Options):
 
     @property
     def class_rule(self) -> ClassRule:
-        """Two: the peers play the game of two classes."""
-        return "two"
+        """Two, or any: peers of K classes play them from the first row on, and `compare` knows beforehand."""
+        rule = super().class_rule
+        return "two" if rule == "more" else rule
 
     figure: str | None = None

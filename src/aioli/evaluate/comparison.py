@@ -2,24 +2,27 @@
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.delayed import Delay, DelayedPlayer, LatePlayer
 from aioli.evaluate.loop import Announced, PromptPlayer, part_of_batch
 from aioli.evaluate.run import Run
+from aioli.evaluate.smoothed_scores import SmoothedScores
 from aioli.evaluate.sums import Scores
 from aioli.evaluate.waiting_rows import Block
 from aioli.learners.announcements import Announcements
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import AnyLearner, Learner, plays_two_classes
 from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Label
 from aioli.streams.files.table import Features
 from aioli.streams.protocol import Batch, Stream
 
-__all__ = ["UNTIMED", "Clock", "Comparison", "Entrant", "LatePeer", "Peer"]
+__all__ = ["UNTIMED", "ClassPeer", "Clock", "Comparison", "Entrant", "LatePeer", "Peer"]
 
 PART = 1024  # rows that one learner plays before it is another's turn
 UNTIMED = 64  # rows in which code is loaded and tables are first filled
@@ -30,6 +33,16 @@ class Peer(Protocol):
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """Yield each row's probability of label 1, predicted before the row is learned, and once it has been."""
+
+    def close(self) -> None:
+        """Free the memory and files that the library holds."""
+
+
+class ClassPeer(Protocol):
+    """A learner of another library, of K classes that it knows by their numbers."""
+
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:
+        """Yield each row's probabilities, predicted before the row is learned, and once it has been."""
 
     def close(self) -> None:
         """Free the memory and files that the library holds."""
@@ -88,8 +101,8 @@ class Entrant:
     """A peer in the comparison, its scores and its clock; `left` says why it was left out, None where it was not."""
 
     name: str
-    peer: Peer
-    scores: Scores = field(default_factory=Scores)
+    peer: Peer | ClassPeer
+    scores: Scores | ClassScores = field(default_factory=Scores)
     clock: Clock = field(default_factory=Clock)
     left: str | None = None
     late: DelayedPeer | None = None
@@ -118,9 +131,10 @@ class Entrant:
             self.left = f"{self.name} is left out from row {first + 1:,} on: {reason}"
             return
         self.clock.add(begun, first, len(y))
-        wrong = np.flatnonzero(~((p >= 0.0) & (p <= 1.0)))
+        outside = ~((p >= 0.0) & (p <= 1.0))
+        wrong = np.flatnonzero(outside if p.ndim == 1 else outside.any(axis=1))
         if wrong.size:
-            row, said = first + int(wrong[0]) + 1, p[wrong[0]]
+            row, said = first + int(wrong[0]) + 1, np.atleast_1d(p[wrong[0]])[np.atleast_1d(outside[wrong[0]])][0]
             self.left = f"{self.name} is left out from row {row:,} on: it said {said:g}, which is no probability"
             return
         self.scores.count(p, y)
@@ -135,7 +149,7 @@ class SideBySide(PromptPlayer):
         Called whenever it is a peer's turn.
     """
 
-    def __init__(self, learner: Learner, entrants: list[Entrant], turn: Callable[[], None]) -> None:
+    def __init__(self, learner: AnyLearner, entrants: list[Entrant], turn: Callable[[], None]) -> None:
         super().__init__(learner)
         self.entrants = entrants
         self.clock = Clock()
@@ -204,24 +218,30 @@ class Comparison(Run):
         The other learners, by name.
     turn
         Called whenever it is a peer's turn.
+    classes
+        All labels, in the order of their codes, where the peers are of K classes; None where they are of two.
     """
 
     def __init__(
         self,
         stream: Stream,
-        learner: Learner,
-        peers: Mapping[str, Peer],
+        learner: AnyLearner,
+        peers: Mapping[str, Peer | ClassPeer],
         with_extremes: bool = False,
         turn: Callable[[], None] = lambda: None,
         delay: Delay | None = None,
+        classes: Sequence[Label] | None = None,
     ) -> None:
-        self.name = type(learner).__name__
-        self.entrants = [Entrant(name, peer) for name, peer in peers.items()]
-        together = (
-            SideBySide(learner, self.entrants, turn)
-            if delay is None
-            else SideBySideLate(learner, delay, self.entrants, turn)
-        )
+        self.name = type(learner).__name__.removeprefix("Class")
+        self.entrants = [
+            Entrant(name, peer) if classes is None else Entrant(name, peer, SmoothedScores(classes))
+            for name, peer in peers.items()
+        ]
+        together: SideBySide | SideBySideLate
+        if delay is None or not plays_two_classes(learner):
+            together = SideBySide(learner, self.entrants, turn)
+        else:
+            together = SideBySideLate(learner, delay, self.entrants, turn)
         self.clock = together.clock
         super().__init__(
             stream,
