@@ -35,6 +35,8 @@ _HOMES = {
     "RandomFeatures": "aioli.learners.kernel.random_features",
     "SMP": "aioli.learners.baselines.smp",
     "Wide": "aioli.learners.wide",
+    "explain_columns": "aioli.evaluate.explaining",
+    "explain_row": "aioli.evaluate.explaining",
 }
 
 __all__ = [
@@ -60,9 +62,12 @@ __all__ = [
     "OnlineToBatch",
     "RandomFeatures",
     "Wide",
+    "explain_columns",
+    "explain_row",
 ]
 
 if TYPE_CHECKING:
+    from aioli.evaluate.explaining import explain_columns, explain_row
     from aioli.learners.aioli import AIOLI
     from aioli.learners.announcements import Announcement, Announcements
     from aioli.learners.auto.auto import Auto

@@ -119,6 +119,15 @@ def _parser() -> argparse.ArgumentParser:
     predict.add_argument("--out", metavar="FILE", help="where to (.parquet, .csv, .jsonl); default: print them")
     _add_top(predict)
     predict.add_argument("--json", action="store_true", help="print the summary as one JSON object")
+    predict.add_argument(
+        "--explain",
+        type=int,
+        nargs="?",
+        const=5,
+        default=0,
+        metavar="N",
+        help="print beside a row what its columns add",
+    )
     _add_reading(predict)
     look = commands.add_parser("inspect", help="what a saved model knows")
     look.add_argument("model", metavar="MODEL", help="what aioli run --save, or a learner's save(), wrote")
@@ -298,7 +307,7 @@ def _run(given: argparse.Namespace) -> int:
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 
-        predict_file(given.source, given.model, _reading(given), given.out, given.json, given.top)
+        predict_file(given.source, given.model, _reading(given), given.out, given.json, given.top, given.explain)
     elif given.command == "inspect":
         from aioli.commands.inspect import inspect_model
 

@@ -2,7 +2,7 @@
 
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines
-from aioli.commands.model_facts import columns_in, described_columns, facts_of, print_columns_and_experts, shares_of
+from aioli.commands.model_facts import columns_in, described_columns, facts_of, print_columns, print_experts, shares_of
 from aioli.learners.protocol import ClassLearner
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.many_labels import restore_labels
@@ -29,4 +29,5 @@ def inspect_classes(learner: ClassLearner, taught: Snapshot | None, as_json: boo
     print("\n".join(f"  {name:<{width}}" + (f"  {rows[name]:,}" if name in rows else "") for name in known[:SHOWN]))
     if len(known) > SHOWN:
         print(f"  … and {len(known) - SHOWN:,} more (--json has them all)")
-    print_columns_and_experts(described_columns(columns, taught), shares)
+    print_columns(described_columns(columns, taught))
+    print_experts(shares)

@@ -5,8 +5,10 @@ from dataclasses import asdict
 from aioli.commands.class_inspect import inspect_classes
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines, finite
-from aioli.commands.model_facts import columns_in, described_columns, facts_of, print_columns_and_experts, shares_of
+from aioli.commands.model_facts import columns_in, described_columns, facts_of, print_columns, print_experts, shares_of
+from aioli.evaluate.column_effects import ColumnEffect, WordEffect
 from aioli.evaluate.effects import Effects, coefficients, effects, unit_of
+from aioli.evaluate.explaining import Explainer
 from aioli.learners.protocol import knows_classes, plays_two_classes
 from aioli.store.models import load_model
 from aioli.streams.labels import Labels
@@ -26,11 +28,16 @@ def inspect_model(path: str, as_json: bool = False) -> None:
     labels = Labels() if taught is None else Labels.restore(taught.part("labels"))
     summary = {**facts_of(learner), "positive": labels.positive, "negative": labels.negative}
     shares, columns = shares_of(learner), columns_in(taught)
+    explainer = Explainer.of_model(learner, taught)
+    by_column = [] if explainer is None else explainer.by_column()
+    by_word = [] if explainer is None else explainer.by_word()
     known, steps = coefficients(learner), effects(learner, taught)
     if as_json:
         further = {
             "columns": columns,
             "experts": shares,
+            "column_effects": [asdict(effect) for effect in by_column],
+            "word_effects": [asdict(word) for word in by_word],
             "weights": [_finite(one._asdict()) for one in known],
             "average": None if steps is None else steps.average,
             "effects": None if steps is None else [_finite(asdict(effect)) for effect in steps.steps],
@@ -38,7 +45,10 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         print(json_of({**summary, **further}))
         return
     print(as_lines(summary))
-    print_columns_and_experts(described_columns(columns, taught), shares)
+    print_columns(described_columns(columns, taught))
+    _print_column_effects(by_column)
+    _print_words(by_word)
+    print_experts(shares)
     if steps is not None:
         _print_effects(steps)
     elif known:
@@ -46,9 +56,27 @@ def inspect_model(path: str, as_json: bool = False) -> None:
         _print_table([(one.name, f"{one.weight:+.4g} ± {one.uncertainty:.3g}") for one in known])
 
 
+def _print_column_effects(found: list[ColumnEffect]) -> None:
+    if not found:
+        return
+    print("\nwhat each column does to the probability of the average row, the most important first")
+    lines = []
+    for effect in found:
+        curve = "  ".join(f"{point.value}: {point.probability:.1%}" for point in effect.curve)
+        lines.append((effect.name, f"{effect.importance:7.3f}  {effect.direction or 'nothing':<8} {curve}"))
+    _print_table(lines)
+
+
+def _print_words(found: list[WordEffect]) -> None:
+    if found:
+        print("\nwords: what the presence of one adds to the log-odds")
+        _print_table([(word.name, f"{word.log_odds:+.3f}") for word in found])
+
+
 def _print_effects(found: Effects) -> None:
     print(
-        "\neffects: what a step of a column adds to the log-odds of the average row, ± one standard deviation of what"
+        "\ndetails: what a step of a column adds to the log-odds of the average row in the linear model, or in the "
+        "linear\nexpert of the largest share, which need not be what the learner says; ± one standard deviation of what"
         f"\nis known, and the probability to which it takes that row, from {found.average:.1%}; a step is one standard "
         "deviation\nof a number, or the level of a category in place of the average row's"
     )

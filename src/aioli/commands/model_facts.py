@@ -5,7 +5,7 @@ from aioli.learners.protocol import AnyLearner, mixes
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.encoding import column_kinds
 
-__all__ = ["columns_in", "described_columns", "facts_of", "print_columns_and_experts", "shares_of"]
+__all__ = ["columns_in", "described_columns", "facts_of", "print_columns", "print_experts", "shares_of"]
 
 
 def facts_of(learner: AnyLearner) -> dict[str, object]:
@@ -33,10 +33,14 @@ def columns_in(taught: Snapshot | None) -> dict[str, str]:
     return column_kinds(encoder) if encoder is not None and encoder.kind == "Encoder" else {}
 
 
-def print_columns_and_experts(columns: dict[str, str], shares: dict[str, float] | None) -> None:
-    """Print a line a column, and a line an expert, the one that is heard most first."""
+def print_columns(columns: dict[str, str]) -> None:
+    """Print a line a column."""
     if columns:
         print("\ncolumns\n" + "\n".join(f"  {name}: {kind}" for name, kind in columns.items()))
+
+
+def print_experts(shares: dict[str, float] | None) -> None:
+    """Print a line an expert, the one that is heard most first."""
     if shares:
         print("\nexperts, and the share of the mixture that each holds")
         print("\n".join(f"  {share:7.2%}  {name}" for name, share in sorted(shares.items(), key=lambda e: -e[1])))

@@ -2,7 +2,7 @@
 
 import sys
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from typing import TextIO
@@ -13,8 +13,10 @@ from aioli.commands.class_predict import announced_classes, class_names, class_s
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines
 from aioli.commands.output_paths import check_apart
-from aioli.errors import AioliError
+from aioli.errors import AioliError, FileRefused, ParameterRefused
 from aioli.evaluate.class_scores import ClassScores
+from aioli.evaluate.column_effects import Contribution
+from aioli.evaluate.explaining import Explainer
 from aioli.evaluate.sums import Scores
 from aioli.learners.protocol import ClassLearner, Learner, knows_classes, plays_two_classes
 from aioli.numerics.compiling import Vector
@@ -24,7 +26,7 @@ from aioli.store.class_predictions import csv_lines
 from aioli.store.models import load_model
 from aioli.store.predictions import Spool, check_ending, write_predictions
 from aioli.streams.encoding import column_kinds
-from aioli.streams.files.table import Texts
+from aioli.streams.files.table import Features, Texts
 from aioli.streams.filestream import FileStream, Reading, for_another_file
 from aioli.streams.labels import Labels
 from aioli.streams.protocol import Batch
@@ -39,12 +41,14 @@ def predict_file(
     out: str | None = None,
     as_json: bool = False,
     top: int | None = None,
+    explain: int = 0,
 ) -> None:
     """Write every row's probability to a file, or print it; where the file has the label, say how good they are.
 
     A column is read as it was when the model was taught; columns that it has not seen are left out, and a category
     that it has not seen counts as none. With `as_json` only the summary is printed. A model of K classes has a column
-    for each, or a line for each of the `top` likeliest.
+    for each, or a line for each of the `top` likeliest. `explain` is how many columns to print beside a row's
+    probability: those that add most to its log-odds, or take most from them.
     """
     check_apart([source, model], [out])
     if out is not None:
@@ -58,13 +62,16 @@ def predict_file(
         raise ValueError(f"{model}: has learned from no row yet")
     summary: dict[str, object]
     if knows_classes(learner):
+        if explain:
+            raise ParameterRefused("--explain is for models of two classes", parameter="explain", value=explain)
         with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
             summary = _predict_classes(stream, learner, spool, out, None if as_json else sys.stdout, top)
     else:
         assert plays_two_classes(learner)
         if top is not None:
             raise AioliError(f"--top is for models of more than two classes, and {model} is of two")
-        summary = _predict_two(source, reading, taught, learner, out, as_json)
+        explainer = _explainer(model, learner, taught, out, as_json) if explain else None
+        summary = _predict_two(source, reading, taught, learner, out, as_json, explainer, explain)
     if as_json:
         print(json_of(summary))
     elif out is not None:
@@ -72,16 +79,26 @@ def predict_file(
 
 
 def _predict_two(
-    source: str, reading: Reading, taught: Snapshot, learner: Learner, out: str | None, as_json: bool
+    source: str,
+    reading: Reading,
+    taught: Snapshot,
+    learner: Learner,
+    out: str | None,
+    as_json: bool,
+    explainer: Explainer | None,
+    explain: int,
 ) -> dict[str, object]:
     """Write or print the probabilities of a model of two classes; return the summary."""
     scores = Scores()
     names = Labels.restore(taught.part("labels")).names
     rows = 0
     with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
-        for p in _announced(stream, learner, scores, spool):
+        for p, X in _announced(stream, learner, scores, spool):
             rows += len(p)
-            if out is None and not as_json:
+            if explainer is not None:
+                for t, value in enumerate(p.tolist()):
+                    print(_explained(value, explainer.of_row(X[[t]])[:explain]))
+            elif out is None and not as_json:
                 sys.stdout.writelines(f"{value!r}\n" for value in p.tolist())
         if out is not None:
             assert spool is not None
@@ -127,15 +144,35 @@ def _batches(stream: FileStream) -> Iterator[Batch]:
         yield stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
 
 
-def _announced(stream: FileStream, learner: Learner, scores: Scores, spool: Spool | None) -> Iterator[Vector]:
-    """Yield the probabilities of each table, scored where it has labels."""
+def _explainer(model: str, learner: Learner, taught: Snapshot, out: str | None, as_json: bool) -> Explainer:
+    if out is not None or as_json:
+        raise ParameterRefused("--explain prints; leave out --out and --json", parameter="explain")
+    found = Explainer.of_model(learner, taught)
+    if found is None:
+        raise FileRefused(
+            f"{model}: knows nothing of the rows that taught it; save it again with aioli run", path=model
+        )
+    return found
+
+
+def _explained(p: float, parts: Sequence[Contribution]) -> str:
+    """Return a row's probability, and what each column adds to its log-odds."""
+    said = "; ".join(f"{part.name} = {part.value} {part.log_odds:+.2f}" for part in parts)
+    return f"{p:.4f}  {said}".rstrip()
+
+
+def _announced(
+    stream: FileStream, learner: Learner, scores: Scores, spool: Spool | None
+) -> Iterator[tuple[Vector, Features]]:
+    """Yield the probabilities and the rows of each table, scored where it has labels."""
     for batch in _batches(stream):
-        p = learner.predict_many(batch.X[:, : learner.n_features_])
+        X = batch.X[:, : learner.n_features_]
+        p = learner.predict_many(X)
         if batch.y is not None:
             scores.count(p, batch.y)
         if spool is not None:
             spool.add(p, batch.y)
-        yield p
+        yield p, X
 
 
 def _unlabelled(labels: Vector | Texts | None) -> bool:

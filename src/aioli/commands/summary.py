@@ -32,7 +32,7 @@ __all__ = [
     "write_results",
 ]
 
-WEIGHTS = 30  # of the largest, on the page
+WEIGHTS, WORDS = 30, 200  # of the largest, on the page
 
 
 def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: float, rows_per_second: float) -> None:
@@ -167,6 +167,7 @@ def write_report(
 ) -> None:
     """Write the page of the run, with further remarks at its end."""
     from aioli.evaluate.effects import coefficients, effects, unit_of
+    from aioli.evaluate.explaining import Explainer
     from aioli.report.page import write_page
     from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
 
@@ -183,6 +184,8 @@ def write_report(
         weights = [Weight(c.name, c.weight, c.uncertainty) for c in coefficients(learner)[:WEIGHTS]]
         if weights:
             notes.append(f"A weight is what {unit_of(learner)} adds to the log-odds.")
+    background = run.background()
+    explainer = None if background is None else Explainer.of_rows(learner, background, run.taught)
     negative, positive = run.stream.labels.names
     record = Record(
         title=options.title,
@@ -208,6 +211,8 @@ def write_report(
         reliability=tuple(scores.reliability()),
         histogram=Histogram(*(tuple(int(n) for n in side) for side in scores.cells.tolist())),
         thresholds=tuple(Threshold(*point) for point in scores.thresholds()),
+        effects=() if explainer is None else tuple(explainer.by_column()),
+        words=() if explainer is None else tuple(explainer.by_word()[:WORDS]),
         weights=tuple(weights),
         average=None if found is None else found.average,
         columns=tuple(summarize_columns(run.stream, run.rows, run.extremes)),

@@ -6,10 +6,12 @@ from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from aioli.errors import CapabilityMissing
+from aioli.evaluate.background import Background, RowSample
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
 from aioli.evaluate.delayed import Delay, DelayedPlayer
+from aioli.evaluate.explaining import BACKGROUND
 from aioli.evaluate.history import History, Number
 from aioli.evaluate.loop import Loop, Observer, Player, PromptPlayer
 from aioli.evaluate.read_ahead import ReadAhead
@@ -81,10 +83,11 @@ class Run(Loop):
         declared = learner.classes_ if knows_classes(learner) and not learner.rounds else ()
         self.scoring = Scoring(threads, late=delay is not None, declared=declared)
         self.history = History(lambda: self.learner, self.scoring, peers)
+        self.sample = RowSample()
         self.extremes = Extremes() if with_extremes else None
         further = [] if self.extremes is None else [self.extremes]
         self._plays = player or single_player(learner, delay)
-        super().__init__(self._plays, [*observers, self.scoring, self.history, *further], longest)
+        super().__init__(self._plays, [*observers, self.scoring, self.history, self.sample, *further], longest)
         self.before = self.known = stream.snapshot()  # `known` is the snapshot after the current table
         self.fraction: float | None = None  # of the stream, as far as it is known
         self._patience = DeferredSigint() if threads else None
@@ -123,7 +126,14 @@ class Run(Loop):
 
         Where a table is refused, columns that came with it are included, since the learner has grown by them.
         """
-        return replace(self.known, values={**self.known.values, "label": self.stream.label})
+        known = replace(self.known, values={**self.known.values, "label": self.stream.label})
+        background = self.background()
+        return known if background is None else replace(known, parts={**known.parts, BACKGROUND: background.snapshot()})
+
+    def background(self) -> Background | None:
+        """Return some rows of those played, as wide as the learner; None where no table has ended."""
+        width = self.learner.n_features_
+        return None if width is None else self.sample.background(width, self.stream.sparse)
 
     def close(self) -> None:
         """Stop the thread that scores."""

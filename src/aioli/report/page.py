@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 from aioli.report import charts_of_probabilities as probabilities
 from aioli.report import charts_over_rows as rows
-from aioli.report import tables
+from aioli.report import effects, tables
 from aioli.report.charts_over_rows import learner_name
 from aioli.report.document import Document, Tile, gain, notes, section, terms, write_document
 from aioli.report.markup import Markup, join, short, tag, text
@@ -21,7 +21,7 @@ SECTIONS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
         "The probabilities",
         (probabilities.reliability, probabilities.histogram, probabilities.roc, probabilities.precision_recall),
     ),
-    ("What was learned", (tables.weights,)),
+    ("What was learned", (effects.column_effects, effects.word_effects, effects.details)),
     ("The data", (tables.columns,)),
 )
 

@@ -3,11 +3,25 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aioli.evaluate.column_effects import ColumnEffect, CurvePoint, WordEffect
 from aioli.evaluate.column_summary import Column
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.scores import Reliability
 
-__all__ = ["Column", "Histogram", "Number", "Point", "Record", "Reliability", "Summary", "Threshold", "Weight"]
+__all__ = [
+    "Column",
+    "ColumnEffect",
+    "CurvePoint",
+    "Histogram",
+    "Number",
+    "Point",
+    "Record",
+    "Reliability",
+    "Summary",
+    "Threshold",
+    "Weight",
+    "WordEffect",
+]
 
 
 @dataclass(frozen=True)
@@ -88,8 +102,10 @@ class Record:
         Points of the run, in the order of their rows.
     thresholds
         From the strictest to the most lenient; a few hundred are enough for a curve.
+    effects, words
+        What each column does to the probability that is announced, the most important first; likewise each word.
     weights
-        The largest first.
+        Coefficients of a linear model, the largest first.
     average
         The probability of the average row, from which the steps of the weights lead.
     notes
@@ -108,6 +124,8 @@ class Record:
     reliability: Sequence[Reliability] = ()
     histogram: Histogram | None = None
     thresholds: Sequence[Threshold] = ()
+    effects: Sequence[ColumnEffect] = ()
+    words: Sequence[WordEffect] = ()
     weights: Sequence[Weight] = ()
     average: Number = None
     columns: Sequence[Column] = ()

@@ -5,7 +5,7 @@ from aioli.report.markup import Markup, number, short, tag, text
 from aioli.report.record import Column, Record
 from aioli.report.wording import figure, finite, percent, whole, with_error
 
-__all__ = ["columns", "head_of", "numbers", "weights"]
+__all__ = ["columns", "head_of", "numbers", "side_bar", "weights"]
 
 WEIGHTS = 30
 COLUMNS = 100
@@ -33,7 +33,7 @@ def weights(record: Record) -> Markup | None:
             tag(
                 "tr",
                 tag("th", text(short(weight.name)), scope="row", title=weight.name[:300]),
-                tag("td", _bar(value / limit, (spread or 0.0) / limit)),
+                tag("td", side_bar(value / limit, (spread or 0.0) / limit)),
                 tag("td", text(said), class_="number"),
                 *([tag("td", text(percent(weight.probability)), class_="number")] if stepped else []),
             )
@@ -136,7 +136,7 @@ def head_of(names: list[str], words: tuple[str, ...]) -> Markup:
     return tag("thead", tag("tr", *cells))
 
 
-def _bar(value: float, spread: float) -> Markup:
+def side_bar(value: float, spread: float) -> Markup:
     """Draw a bar from the middle, between -1 and 1; drawn in a box of 200 that the page stretches."""
     parts = [
         tag("line", x1=0.0, x2=0.0, y1=0.0, y2=16.0, class_="zero"),

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from aioli.errors import FileRefused, SnapshotRefused
+from aioli.evaluate.background import RowSample
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.history import Number, Point
@@ -122,6 +123,8 @@ class Checkpoints:
         run.history.points = _points(self.found.values.get("history"))
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
         run.known = self.found.parts.get("known", run.before)
+        if "sample" in self.found.parts:
+            run.sample.go_on_from(RowSample.restore(self.found.part("sample")))
         if run.extremes is not None:
             run.extremes.table = self.found.array("extremes", (4, None)).copy()
 
@@ -133,6 +136,7 @@ class Checkpoints:
             "learner": require_saves(run.learner).snapshot(),
             "scores": run.scores.snapshot(),
             "stream": run.before,
+            "sample": run.sample.snapshot(),
         }
         if isinstance(run.player, DelayedPlayer):
             parts["waiting"] = run.player.waiting.snapshot()

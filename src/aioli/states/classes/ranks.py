@@ -41,7 +41,11 @@ class Ranks:
 
     def snapshot(self) -> Snapshot:
         """Return the sample, sorted and not, and the counts."""
-        arrays: dict[str, Array] = {"rows": self.rows.copy(), "ordered": self.ordered.copy(), "counts": self.counts.copy()}
+        arrays: dict[str, Array] = {
+            "rows": self.rows.copy(),
+            "ordered": self.ordered.copy(),
+            "counts": self.counts.copy(),
+        }
         return Snapshot("Ranks", arrays=arrays)
 
     @classmethod
