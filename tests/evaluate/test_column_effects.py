@@ -198,5 +198,5 @@ def test_a_run_explains_scaled_columns_in_their_own_units(tmp_path: Path) -> Non
     explainer = Explainer.of_model(run.learner, run.taught)
     assert explainer is not None
     (effect,) = explainer.by_column()
-    numbers = [point.number for point in effect.curve]
+    numbers = [point.number or 0.0 for point in effect.curve]
     assert_allclose([numbers[0], numbers[-1]], np.quantile(X[:800, 0], [0.05, 0.95]), rtol=0.15)
