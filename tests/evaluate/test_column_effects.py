@@ -192,10 +192,11 @@ def test_a_run_explains_scaled_columns_in_their_own_units(tmp_path: Path) -> Non
         "\n".join(["age,y", *(f"{a:.2f},{int(label)}" for a, label in zip(X[:800, 0], y[:800], strict=True))])
     )
     stream = FileStream(str(data), Reading(label="y", scale=True))
-    run = Run(stream, AIOLI(), threads=False)
+    learner = AIOLI()
+    run = Run(stream, learner, threads=False)
     deque(run.tables(), maxlen=0)
 
-    explainer = Explainer.of_model(run.learner, run.taught)
+    explainer = Explainer.of_model(learner, run.taught)
     assert explainer is not None
     (effect,) = explainer.by_column()
     numbers = [point.number or 0.0 for point in effect.curve]
