@@ -10,7 +10,15 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
 
-__all__ = ["MOST_COLUMNS", "SkippedStreamError", "load_stream", "stream_names", "stream_sizes"]
+__all__ = [
+    "MOST_COLUMNS",
+    "SkippedStreamError",
+    "load_stream",
+    "read_stream",
+    "stream_files",
+    "stream_names",
+    "stream_sizes",
+]
 
 MOST_COLUMNS = 700  # beyond it the peers that keep a d×d matrix in Python would take hours
 UNENCODED = (
@@ -27,7 +35,7 @@ class SkippedStreamError(ValueError):
 
 def stream_names(folder: Path | None) -> list[str]:
     """The streams of the folder, or without one the streams that dependencies ship, by name."""
-    return sorted(_SHIPPED if folder is None else _files(folder))
+    return sorted(_SHIPPED if folder is None else stream_files(folder))
 
 
 def load_stream(folder: Path | None, name: str, rows: int) -> tuple[Matrix, Vector]:
@@ -35,8 +43,7 @@ def load_stream(folder: Path | None, name: str, rows: int) -> tuple[Matrix, Vect
     if folder is None:
         X, y = _SHIPPED[name]()
         return X[:rows], y[:rows]
-    path = _files(folder)[name]
-    X, labels, classes = _read_svm(path, rows) if ".svm" in path.suffixes else _read_csv(path, rows)
+    X, labels, classes = read_stream(stream_files(folder)[name], rows)
     if len(classes) != 2:
         raise SkippedStreamError(f"{len(classes)} labels, not two")
     if X.shape[1] > MOST_COLUMNS:
@@ -58,7 +65,13 @@ def stream_sizes(folder: Path | None, only: Sequence[str], rows: int) -> dict[st
     return sizes
 
 
-def _files(folder: Path) -> dict[str, Path]:
+def read_stream(path: Path, rows: int) -> tuple[Matrix, Vector, set[float]]:
+    """The first rows of a file, their labels as they are, and the labels of the whole file."""
+    return _read_svm(path, rows) if ".svm" in path.suffixes else _read_csv(path, rows)
+
+
+def stream_files(folder: Path) -> dict[str, Path]:
+    """The files of a folder that are streams, by name."""
     found: dict[str, Path] = {}
     for path in sorted(folder.iterdir()):
         kind = next((kind for kind in KINDS if path.name.endswith(kind)), None)

@@ -22,7 +22,9 @@ from aioli.states.classes.views import SeenView
 
 __all__ = ["ClassEnsemble"]
 
-REVIEW = 1024  # rows after which an expert may retire; so many are played at a time
+REVIEW = 1024  # rows after which an expert may retire; at most so many are played at a time
+HELD = 1 << 21  # numbers that the experts may announce at a time, before the mixture takes them
+FEWEST_HELD = 64  # rows
 WORTHWHILE = 512  # rows from which a second thread earns more than it costs
 SHARES_PRIOR = 1.0  # of the class shares, where an expert has 3 or 1
 
@@ -92,7 +94,8 @@ class ClassEnsemble:
         first = 0
         with one_blas_thread() if len(X) >= FEWEST else nullcontext():
             while first < len(X):
-                part = slice(first, first + REVIEW - self.rounds % REVIEW)
+                held = max(HELD // max(len(self.players) * self.classes, 1), FEWEST_HELD)
+                part = slice(first, first + min(REVIEW - self.rounds % REVIEW, held))
                 announced[part] = self._play_block(X[part], codes[part], weights[part])
                 first += len(X[part])
                 self.rounds += len(X[part])
