@@ -1,7 +1,18 @@
 """Every exported learner keeps every property that its capabilities promise."""
 
 import pytest
-from contracts import LEARNERS, PROPERTIES, SUBJECTS, Property, Subject
+from contracts import (
+    CLASS_PROPERTIES,
+    CLASS_SUBJECTS,
+    LEARNERS,
+    PROPERTIES,
+    SUBJECTS,
+    ClassProperty,
+    ClassSubject,
+    Property,
+    Subject,
+)
+from contracts.subjects import CLASS_LEARNERS
 
 from aioli.learners.protocol import Capability
 
@@ -18,8 +29,22 @@ def test_a_learner_keeps_what_it_promises(subject: Subject, promised: Property) 
     promised.check(subject)
 
 
+CLASS_PROMISES = [
+    pytest.param(subject, promised, id=f"{subject.name}-{promised.name}")
+    for subject in CLASS_SUBJECTS
+    for promised in CLASS_PROPERTIES
+    if subject.promises(*promised.needs)
+]
+
+
+@pytest.mark.parametrize(("subject", "promised"), CLASS_PROMISES)
+def test_a_learner_of_many_classes_keeps_what_it_promises(subject: ClassSubject, promised: ClassProperty) -> None:
+    promised.check(subject)
+
+
 def test_every_exported_learner_is_a_subject() -> None:
     assert sorted({subject.kind for subject in SUBJECTS}) == LEARNERS
+    assert sorted({subject.kind for subject in CLASS_SUBJECTS}) == CLASS_LEARNERS
 
 
 def test_every_learner_that_certifies_is_held_to_its_certificate_in_some_configuration() -> None:

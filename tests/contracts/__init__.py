@@ -5,9 +5,21 @@ does the same, a test each.
 """
 
 from contracts import capabilities, every_learner, late_labels
+from contracts.class_learners import CLASS_PROPERTIES, ClassProperty
+from contracts.class_subjects import CLASS_SUBJECTS, ClassSubject
 from contracts.playing import Property
 from contracts.subjects import LEARNERS, SUBJECTS, Subject
 
-__all__ = ["LEARNERS", "PROPERTIES", "SUBJECTS", "Property", "Subject"]
+__all__ = [
+    "CLASS_PROPERTIES",
+    "CLASS_SUBJECTS",
+    "LEARNERS",
+    "PROPERTIES",
+    "SUBJECTS",
+    "ClassProperty",
+    "ClassSubject",
+    "Property",
+    "Subject",
+]
 
 PROPERTIES = [*every_learner.PROPERTIES, *capabilities.PROPERTIES, *late_labels.PROPERTIES]

@@ -9,7 +9,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
 from aioli.streams.rows import Rows, as_labels, as_weights
 
-__all__ = ["Hindsight", "best_in_ball"]
+__all__ = ["Hindsight", "best_in_ball", "newton_point"]
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ def best_in_ball(
         if not stalled:
             best = Hindsight(theta, loss, gap)
         hessian = (Z * (stakes * p * (1.0 - p))[:, None]).T @ Z
-        direction = _newton_point(hessian, hessian @ theta - gradient, radius) - theta
+        direction = newton_point(hessian, theta, gradient, radius) - theta
         slope, step = float(gradient @ direction), 1.0
         noise = (
             4.0 * np.finfo(np.float64).eps * loss * np.sqrt(len(Z))
@@ -71,8 +71,9 @@ def best_in_ball(
     return best
 
 
-def _newton_point(hessian: Matrix, b: Vector, radius: float) -> Vector:
-    r"""Return $\arg\min_{\|\theta\| \le B} \tfrac12\theta^\top H\theta - b^\top\theta$. O(d³)."""
+def newton_point(hessian: Matrix, theta: Vector, gradient: Vector, radius: float) -> Vector:
+    r"""Return the $\theta' $ of the ball that minimises the quadratic model of a function around θ. O(d³)."""
+    b = hessian @ theta - gradient
     g, basis = np.linalg.eigh(hessian)
     g = np.maximum(g, 1e-14 * max(g[-1], 1e-300))  # flat directions: stay where rounding cannot send θ far
     b = basis.T @ b

@@ -22,6 +22,7 @@ from aioli.outcomes.spec import Curvature, GameSpec
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
+from aioli.states.classes.structure import Structure
 from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
 from aioli.states.dense.state import State
@@ -69,6 +70,8 @@ class AIOLI(Remembering, RowsLearner[Rows]):
     classes
         None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
         `ClassAIOLI` in place of this learner, with one probability a class.
+    structure
+        How a `ClassAIOLI` plays its classes; None lets their number and the columns choose.
 
     Attributes
     ----------
@@ -107,9 +110,13 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         forgetting: float = 1.0,
         intercept: bool = True,
         classes: Classes | None = None,
+        structure: Structure | None = None,
     ) -> Any:
         """Make a learner of two classes, or the `ClassAIOLI` of the classes given."""
         if classes is None:
+            if structure is not None:
+                message = f"structure is {structure!r}, but two classes have none; give classes too"
+                raise ParameterRefused(message, parameter="structure", value=structure)
             return super().__new__(cls)
         if regulariser not in (0.5, 1.0) or curvature != "tight":
             message = (
@@ -117,7 +124,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
                 "curvature, or classes"
             )
             raise ParameterRefused(message, parameter="classes", value=classes)
-        return ClassAIOLI(radius, ridge, forgetting, intercept, classes)
+        return ClassAIOLI(radius, ridge, forgetting, intercept, classes, structure)
 
     def __init__(
         self,
@@ -127,7 +134,8 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         curvature: Curvature = "tight",
         forgetting: float = 1.0,
         intercept: bool = True,
-        classes: None = None,  # noqa: ARG002  (others went to `ClassAIOLI`)
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `ClassAIOLI` of others)
+        structure: Structure | None = None,  # noqa: ARG002
     ) -> None:
         super().__init__()
         self.radius = radius
@@ -308,7 +316,7 @@ class AIOLI(Remembering, RowsLearner[Rows]):
         return as_given(self, played)
 
     def __repr__(self) -> str:
-        return f"AIOLI({written_parameters(self, without='classes')}){self._repr_suffix()}"
+        return f"AIOLI({written_parameters(self, without=('classes', 'structure'))}){self._repr_suffix()}"
 
     # ---- within
 

@@ -1,6 +1,6 @@
 """Parameters of learners: each is what it must be or is refused by its name; plain values go into snapshots."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from inspect import signature
 from numbers import Integral, Real
 from typing import TypeVar
@@ -65,10 +65,10 @@ def plain_parameters(learner: object) -> dict[str, Plain]:
     return {name: _plain(name, given[name]) for name in signature(type(learner)).parameters}
 
 
-def written_parameters(learner: object, without: str = "") -> str:
-    """Return the parameters of a learner as a call writes them, but one: "radius=4.0, ridge=None"."""
+def written_parameters(learner: object, without: Sequence[str] = ()) -> str:
+    """Return the parameters of a learner as a call writes them, but for some: "radius=4.0, ridge=None"."""
     given = vars(learner)
-    names = [name for name in signature(type(learner)).parameters if name != without]
+    names = [name for name in signature(type(learner)).parameters if name not in without]
     return ", ".join(f"{name}={given[name]!r}" for name in names)
 
 

@@ -7,7 +7,7 @@
 >>> labels.add(new)
 >>> labels.classes
 ['red', 'green']
->>> ClassLabels(["red", "green"]).encode_one("blue")
+>>> ClassLabels(["red", "green"]).encode(["blue"], None)
 Traceback (most recent call last):
     ...
 aioli.errors.LabelRefused: the row: the label is 'blue', none of the classes 'red', 'green'; declare it too, or give classes="any" (nothing was learned)
@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, SnapshotRefused
 from aioli.snapshots.tree import Plain, Snapshot
 
-__all__ = ["ClassLabels", "Classes", "Codes", "Label"]
+__all__ = ["ClassLabels", "Classes", "Codes", "Label", "plain_label"]
 
 Label: TypeAlias = str | int | float | bool
 Classes: TypeAlias = Sequence[Label] | NDArray[Any] | Literal["any"]  # as a learner's parameter gives them
@@ -58,16 +58,12 @@ class ClassLabels:
         """The parameter that makes equal labels: "any", or the list of classes."""
         return "any" if self.open else list(self.classes)
 
-    def encode_one(self, label: object) -> int:
-        """Return the code of one label; that of the next class where the label is new, which is not added yet."""
+    def code_of(self, label: object) -> int:
+        """Return the code of a label that is known; -1 for any other object."""
         try:
-            code = self._codes.get(label)
-        except TypeError:  # not hashable, such as an array of one label
-            code = None
-        if code is None:
-            codes, _ = self.encode([label.item() if isinstance(label, np.ndarray) and label.size == 1 else label], None)
-            code = int(codes[0])
-        return code
+            return self._codes.get(label, -1)
+        except TypeError:  # not hashable
+            return -1
 
     def encode(self, labels: object, count: int | None) -> tuple[Codes, list[Label]]:
         """Return one code a row, and the labels that are new, in the order in which they came; changes nothing."""
@@ -121,6 +117,11 @@ class ClassLabels:
         shown = ", ".join(repr(known) for known in self.classes[:SHOWN]) + (", …" if len(self) > SHOWN else "")
         problem = f"the label is {label!r}, none of the classes {shown}"
         return LabelRefused(problem, row=row, value=label, remedy='declare it too, or give classes="any"')
+
+
+def plain_label(label: object) -> object:
+    """Return what an array of one label holds; any other object as it is."""
+    return label.item() if isinstance(label, np.ndarray) and label.size == 1 else label
 
 
 def _declared(classes: object) -> list[Label]:

@@ -19,86 +19,15 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.softmax import curvature_weights, factor_semidefinite, minimise_softmax
+from aioli.outcomes.class_curvature import decompose_curvature, project
 
-__all__ = ["DROPPED", "answer_label", "decompose_curvature", "settle_prediction"]
+__all__ = ["answer_label", "settle_prediction"]
 
-DROPPED = 1e-2  # the share of a round's curvature that may be dropped: the bound grows by as much
 TRIES = 10  # of the iteration for t
 LEVEL = 0.1  # how far from the same for all labels, of what the bound allows a round, the increments may be
+ROUNDING = 1e-6  # of the increments, against what the theorem allows
+SHORTEST, LONGEST = 0.05, 2.0  # steps of that iteration, of the distance to its target
 HEAVY = 32.0  # the weight beyond which a row is learned at the point to which it leads, as of two classes
-
-
-@compiled("i8(f8[:,::1],f8[:,::1],f8[::1],f8,f8[:,::1],f8[:,::1],f8[:,::1])", reassociate=True)
-def decompose_curvature(
-    E: Matrix, N: Matrix, weights: Vector, stake: float, R: Matrix, R_hat: Matrix, chol: Matrix
-) -> int:
-    r"""Write $\omega\Pi = \sum_j \omega_j c_jc_j^\top$; returns how many terms are kept, others being small. O(K²).
-
-    A weighted variance taken class by class (Welford): with classes in falling order of π and $s_j$ their running sum,
-    $c_j = e_j - \sum_{i<j}\pi_ie_i/s_{j-1}$ and $\omega_j = \omega\pi_js_{j-1}/s_j$. Row j of R is
-    $\sqrt{\omega_j}E^\top c_j$, of R̂ it is $\sqrt{\omega_j}N^\top c_j$, and chol is the Cholesky factor of
-    $I + \hat R\hat R^\top$. Whatever is left out makes the surrogate smaller, so it stays below the loss.
-    """
-    K, q = N.shape
-    order = np.argsort(-weights)
-    size = np.empty(K)
-    mean, mean_hat = np.empty(q), np.empty(q)
-    first = order[0]
-    for i in range(q):
-        mean[i] = E[first, i]
-        mean_hat[i] = N[first, i]
-    running = weights[first]
-    largest = 0.0
-    for j in range(1, K):
-        k = order[j]
-        after = running + weights[k]
-        share = weights[k] / after if after > 0.0 else 0.0
-        root = math.sqrt(stake * share * running)
-        total = 0.0
-        for i in range(q):
-            away = E[k, i] - mean[i]
-            away_hat = N[k, i] - mean_hat[i]
-            R[j - 1, i] = root * away
-            R_hat[j - 1, i] = root * away_hat
-            total += root * away_hat * (root * away_hat)
-            mean[i] += share * away
-            mean_hat[i] += share * away_hat
-        size[j - 1] = total
-        largest = max(largest, total)
-        running = after
-    allowed = DROPPED * largest / (1.0 + largest)
-    for j in range(K - 2, -1, -1):
-        if size[j] <= allowed:
-            allowed -= size[j]
-            size[j] = -1.0
-    rank = 0
-    for j in range(K - 1):
-        if size[j] > 0.0:
-            if rank < j:
-                R[rank, :] = R[j, :]
-                R_hat[rank, :] = R_hat[j, :]
-            rank += 1
-    for a in range(rank):
-        for b in range(a + 1):
-            total = 1.0 if a == b else 0.0
-            for i in range(q):
-                total += R_hat[a, i] * R_hat[b, i]
-            for i in range(b):
-                total -= chol[a, i] * chol[b, i]
-            chol[a, b] = math.sqrt(max(total, 1.0)) if a == b else total / chol[b, b]
-    return rank
-
-
-@compiled("void(f8[:,::1],f8[:,::1],i8,f8[::1],f8[::1])", reassociate=True)
-def project(R_hat: Matrix, chol: Matrix, rank: int, a: Vector, out: Vector) -> None:
-    r"""Compute $C^{-1}\hat Ra$, so that $a^\top M^{-1}a = |a|^2 - |\mathrm{out}|^2$. O(ρK)."""
-    for r in range(rank):
-        total = 0.0
-        for i in range(a.size):
-            total += R_hat[r, i] * a[i]
-        for s in range(r):
-            total -= chol[r, s] * out[s]
-        out[r] = total / chol[r, r]
 
 
 @compiled("UniTuple(f8,3)(f8[:,::1],f8[:,::1],f8[:,::1],i8,f8[::1],f8[::1],f8[::1])", reassociate=True)
@@ -175,7 +104,8 @@ def aim(E: Matrix, L: Matrix, R: Matrix, R_hat: Matrix, rank: int, v_after: Vect
 
 
 @compiled(
-    "i8(f8[:,::1],f8[:,::1],f8[::1],f8,f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])",
+    "UniTuple(i8,2)(f8[:,::1],f8[:,::1],f8[::1],f8,f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],"
+    "f8[:,::1],f8[::1])",
     reassociate=True,
 )
 def settle_prediction(
@@ -192,15 +122,16 @@ def settle_prediction(
     R_hat: Matrix,
     chol: Matrix,
     weights: Vector,
-) -> int:
-    r"""Find the prediction: u, p and log p, the curvature there in R, R̂ and chol; returns the rank of the curvature.
+) -> tuple[int, int]:
+    r"""Find the prediction: u, p and log p, the curvature there in π (`weights`), R, R̂ and chol. O(K³) a try.
 
-    Keeps the u whose largest increment is least, and halves the step where it rises. O(K³) a try.
+    Keeps the u whose largest increment is least; the first that is level enough, and within what the theorem allows,
+    ends the search. Returns the rank of the curvature, and 1 where the theorem does not allow the increment, else 0.
     """
     K, q = E.shape
     factor_semidefinite(V, L)
     start, v_after = np.empty(K), np.empty(K)
-    t, best, target, u_best = np.empty(q), np.zeros(q), np.zeros(q), np.zeros(q)
+    t, best, target, u_best, away, moved = np.empty(q), np.zeros(q), np.zeros(q), np.zeros(q), np.empty(q), np.empty(q)
     for k in range(K):
         start[k] = 0.0
         v_after[k] = 0.0
@@ -218,7 +149,6 @@ def settle_prediction(
     rank = 0
     tries = 0
     worst = math.inf
-    nearest = math.inf
     while True:
         tries += 1
         minimise_softmax(N, start, t, 1.0, u, p, log_p)
@@ -230,29 +160,33 @@ def settle_prediction(
             least = worst
             best[:] = t
             u_best[:] = u
-            if worst <= min(mean + LEVEL * allowed, allowed) or K == 2:
+            if worst <= min(mean + LEVEL * allowed, (1.0 + ROUNDING) * allowed) or K == 2:
                 break
-        away = 0.0
-        for i in range(q):
-            away += (target[i] - t[i]) * (target[i] - t[i])
-        if away > nearest:
-            step *= 0.5
-        nearest = away
         if tries >= TRIES:
             break
+        if tries > 1:  # a secant's step (Barzilai and Borwein), from the last two distances to the target
+            along, across = 0.0, 0.0
+            for i in range(q):
+                change = (target[i] - t[i]) - away[i]
+                along -= moved[i] * change
+                across += change * change
+            step = min(max(along / across, SHORTEST), LONGEST) if across > 0.0 else 1.0
         for i in range(q):
-            t[i] += step * (target[i] - t[i])
+            away[i] = target[i] - t[i]
+            moved[i] = step * away[i]
+            t[i] += moved[i]
     if worst > least:
         u[:] = u_best
         minimise_softmax(N, start, best, 1.0, u, p, log_p)
         curvature_weights(p, log_p, C, weights)
         rank = decompose_curvature(E, N, weights, 1.0, R, R_hat, chol)
         worst, mean, allowed = weigh_labels(N, R_hat, chol, rank, u, p, v_after)
-    return rank
+    return rank, 1 if worst > (1.0 + ROUNDING) * allowed else 0
 
 
 @compiled(
-    "Tuple((f8,f8,i8))(f8[:,::1],f8[::1],f8,i8,f8,f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],i8,f8[::1])",
+    "Tuple((f8,f8,i8))(f8[:,::1],f8[::1],f8,i8,f8,f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],"
+    "f8[::1],i8,f8[::1])",
     reassociate=True,
 )
 def answer_label(

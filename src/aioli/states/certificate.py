@@ -16,10 +16,11 @@ import math
 import numpy as np
 
 from aioli.numerics.ball import ball_multiplier
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.state import State
 
-__all__ = ["Certificate", "running_certificate", "theorem_bound", "tight_certificate"]
+__all__ = ["Certificate", "running_certificate", "theorem_bound", "tight_certificate", "tight_prior"]
 
 
 class Certificate(float):
@@ -64,16 +65,21 @@ def tight_certificate(state: State) -> Certificate:
     multiplier of the ball. So rounding in μ cannot make it untrue, and μ = λ
     is the running certificate.
     """
-    ridge, radius = state.spec.ridge, state.spec.radius
-    a, basis = np.linalg.eigh(state.precision())
+    spec = state.spec
+    return _certificate(state, tight_prior(state.precision(), state.w, spec.ridge, spec.radius))
+
+
+def tight_prior(A: Matrix, w: Vector, ridge: float, radius: float) -> float:
+    r"""Return $\max_{\|\theta\| \le B} \lambda\|\theta\|^2 - \|\theta-w\|_A^2$, by its dual, or λB². O(d³)."""
+    a, basis = np.linalg.eigh(A)
     a = np.maximum(a, ridge)  # A ⪰ λI; rounding may say otherwise
-    w = basis.T @ state.w
+    w = basis.T @ w
     mu = ball_multiplier(a - ridge, a * w, radius)
     if mu == 0.0:
         mu = 1e-12 * ridge  # where A has learned nothing, a = λ, and 0/0 would be the limit 0
     dual = mu * radius**2 + float(np.sum(a * w * w * (ridge - mu) / (a - ridge + mu)))
-    rounding = 4.0 * state.width * np.finfo(np.float64).eps * float(a[-1] * (w @ w))  # of A, seen from w
-    return _certificate(state, min(dual + rounding, ridge * radius**2))
+    rounding = 4.0 * len(w) * np.finfo(np.float64).eps * float(a[-1] * (w @ w))  # of A, seen from w
+    return min(dual + rounding, ridge * radius**2)
 
 
 def theorem_bound(

@@ -2,37 +2,23 @@
 
 import math
 from abc import abstractmethod
-from typing import NamedTuple
 
 import numpy as np
 
-from aioli.errors import UNCHANGED, ParameterRefused, RowRefused
+from aioli.errors import ParameterRefused
+from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
+from aioli.learners.classes.late_logits import as_log_probabilities, log_remainders
 from aioli.learners.column_names import NamedColumns
+from aioli.learners.ledger import Ledger
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.outcomes.class_labels import ClassLabels, Codes, Label
-from aioli.outcomes.escape import escape_probabilities, escape_probability
+from aioli.outcomes.class_labels import ClassLabels, Codes, Label, plain_label
+from aioli.outcomes.escape import Flags, escape_code_length, escape_probabilities, escape_probability
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Rows, as_weights
 
-__all__ = ["ClassRowsLearner", "Played"]
-
-
-class Played(NamedTuple):
-    """What was announced for some rows, and what the label's own loss was.
-
-    Attributes
-    ----------
-    log_p
-        The logarithms of the probabilities announced, one column a class known after the rows; -inf where a class was
-        not known.
-    losses
-        Each row's loss as announced, not weighted.
-    """
-
-    log_p: Matrix
-    losses: Vector
+__all__ = ["ClassRowsLearner"]
 
 
 class ClassRowsLearner(NamedColumns):
@@ -54,6 +40,7 @@ class ClassRowsLearner(NamedColumns):
         {
             Capability.CERTIFIES,
             Capability.CLASSES,
+            Capability.LEARNS_LATE,
             Capability.NAMES_COLUMNS,
             Capability.SAVES,
             Capability.WEIGHS,
@@ -66,6 +53,7 @@ class ClassRowsLearner(NamedColumns):
         self._intercept, self._widest = intercept, widest
         self._rounds, self._new = 0, 0
         self._loss = 0.0
+        self._ledger = Ledger()
 
     # ---- what a subclass writes
 
@@ -82,8 +70,8 @@ class ClassRowsLearner(NamedColumns):
         """Learn from the rows in order; return the logarithms of the probabilities before each label."""
 
     @abstractmethod
-    def _add_class(self) -> None:
-        """Make room for one more class."""
+    def _add_class(self, x: Vector) -> None:
+        """Make room for one more class, which this row brings."""
 
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
@@ -131,9 +119,15 @@ class ClassRowsLearner(NamedColumns):
 
     def _logits(self, rows: Rows) -> Matrix:
         known = len(self._labels)
-        if self.n_features_ is None or known == 0:
-            return np.full((len(rows), known), self._log_known() - math.log(max(known, 1)))
+        if known == 0:
+            return np.empty((len(rows), 0))
+        if self.n_features_ is None:
+            return self._log_probabilities_unseen(rows) + self._log_known()
         return np.concatenate([self._log_probabilities(chunk) for _, chunk in rows]) + self._log_known()
+
+    def _log_probabilities_unseen(self, rows: Rows) -> Matrix:
+        """Return what is said of rows before the first row was learned: all classes alike."""
+        return np.full((len(rows), len(self._labels)), -math.log(len(self._labels)))
 
     def _log_known(self) -> float:
         """Return the logarithm of the probability that the next class is a known one."""
@@ -142,20 +136,23 @@ class ClassRowsLearner(NamedColumns):
 
     # ---- learning
 
-    def learn(self, x: object, y: object, weight: float = 1.0, logits: object = None) -> Vector:
+    def learn(
+        self, x: object, y: object, weight: float = 1.0, logits: object = None, announced: LateClasses = None
+    ) -> Vector:
         """Learn from one row and its label; returns the probabilities announced before the label.
 
-        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `logits` is what
-        `predict_logits` said when the row came: what is learned is learned from where the learner stands now, and the
-        loss is counted where it was announced.
+        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `announced` is
+        what `announce` gave when the row came, or `logits` what `predict_logits` said: what is learned is learned from
+        where the learner stands now, and the loss is counted where it was announced.
         """
         rows = self._rows(x, single=True)
-        code = self._labels.encode_one(y)
-        new = [] if code < len(self._labels) else self._labels.encode([y], None)[1]
-        late = None if logits is None else np.asarray(logits, dtype=np.float64)[None, :]
-        return np.asarray(np.exp(self._learn(rows, np.array([code]), new, [weight], late).log_p[0]))
+        codes, new = self._labels.encode([plain_label(y)], None)
+        late = None if logits is None else np.asarray(logits, dtype=np.float64)[None, ...]
+        return np.asarray(np.exp(self._learn(rows, codes, new, [weight], late, announced)[0]))
 
-    def learn_many(self, X: object, y: object, weights: object = None, logits: object = None) -> Matrix:
+    def learn_many(
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateClasses = None
+    ) -> Matrix:
         """Play the rows in order; returns each row's probabilities before its label, one column a class.
 
         A class that appears within these rows has 0 in its column before, and the escape's probability in the row where
@@ -163,42 +160,76 @@ class ClassRowsLearner(NamedColumns):
         """
         rows = self._rows(X)
         codes, new = self._labels.encode(y, len(rows))
-        return np.exp(self._learn(rows, codes, new, weights, logits).log_p)
+        return np.exp(self._learn(rows, codes, new, weights, logits, announced))
 
-    def _learn(self, rows: Rows, codes: Codes, new: list[Label], weights: object, logits: object) -> Played:
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Matrix:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
+        announced = self.announce_many(X)
+        try:
+            return self.learn_many(X, y, weights, announced=announced)
+        except BaseException:
+            self._ledger.withdraw(len(announced))
+            raise
+
+    def announce(self, x: object) -> ClassAnnouncements:
+        """Return the probabilities of `predict` and all that the label will need, to be kept until it comes."""
+        return self._announce(self._rows(x, single=True))
+
+    def announce_many(self, X: object) -> ClassAnnouncements:
+        """Return what `announce` does, for every row: all before the first of their labels."""
+        return self._announce(self._rows(X))
+
+    def _announce(self, rows: Rows) -> ClassAnnouncements:
+        logits = self._logits(rows)
+        tickets = self._ledger.issue(len(rows), self._rounds, np.zeros(len(rows)), np.empty((len(rows), 0)))
+        return ClassAnnouncements(tickets, logits)
+
+    def _learn(
+        self, rows: Rows, codes: Codes, new: list[Label], weights: object, logits: object, announced: LateClasses
+    ) -> Matrix:
+        """Learn from checked rows; return the logarithms of what was announced for them."""
         stakes = as_weights(weights, rows, self._widest)
-        known = len(self._labels)
-        late = None if logits is None else self._as_log_probabilities(logits, len(rows), known + len(new))
+        known = len(self._labels) + len(new)
+        if announced is not None:
+            if logits is not None:
+                message = "logits and announced came together; announced alone says all (nothing was learned)"
+                raise ParameterRefused(message, parameter="logits", value=logits)
+            self._ledger.check(announced.tickets, len(rows))
+            logits = announced.logits
+        late = None if logits is None else as_log_probabilities(logits, len(rows), known, open_=self._labels.open)
         if self.n_features_ is None:
             self._begin(rows.width)
         is_new = np.zeros(len(rows), dtype=bool)
         if new:
-            is_new[[int(np.argmax(codes == known + j)) for j in range(len(new))]] = True
-        log_p = np.full((len(rows), known + len(new)), -math.inf)
+            is_new[[int(np.argmax(codes == len(self._labels) + j)) for j in range(len(new))]] = True
+        log_p = np.full((len(rows), known), -math.inf)
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
             self._play_chunk(chunk, codes[part], stakes[part], is_new[part], log_p[part])
         self._labels.add(new)
+        log_p = self._with_escape(log_p, codes, is_new) if late is None else late
+        own = log_p[np.arange(len(rows)), codes]
+        if late is not None and self._labels.open:  # a class not known when the row was announced
+            unknown = np.flatnonzero(np.isinf(own))
+            own[unknown] = log_remainders(late[unknown])
+            log_p[unknown, codes[unknown]] = own[unknown]
+        self._rounds += len(rows)
+        self._new += int(is_new.sum())
+        self._loss -= float(stakes @ own)
+        if announced is not None:
+            self._ledger.settle(announced.tickets)
+        return log_p
+
+    def _with_escape(self, log_p: Matrix, codes: Codes, is_new: Flags) -> Matrix:
+        """Return what is announced where new classes may come."""
         if self._labels.open:
             escape = escape_probabilities(self._rounds, self._new, is_new)
             with np.errstate(divide="ignore"):
                 log_p += np.log1p(-escape)[:, None]
             log_p[is_new, codes[is_new]] = np.log(escape[is_new])
-        if late is not None:
-            log_p = late
-        places = np.arange(len(rows))
-        losses = -log_p[places, codes]
-        if late is not None and self._labels.open:
-            unknown = np.isinf(losses)
-            escape = np.maximum(1.0 - np.exp(late[unknown]).sum(axis=1), np.finfo(np.float64).tiny)
-            losses[unknown] = -np.log(escape)
-            log_p[places[unknown], codes[unknown]] = np.log(escape)
-        self._rounds += len(rows)
-        self._new += int(is_new.sum())
-        self._loss += float(stakes @ losses)
-        return Played(log_p, losses)
+        return log_p
 
-    def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: Vector, log_p: Matrix) -> None:
+    def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: Flags, log_p: Matrix) -> None:
         """Play rows in order, a class being added in front of the row that brings it."""
         begin = 0
         for end in [*np.flatnonzero(is_new).tolist(), len(X)]:
@@ -211,35 +242,9 @@ class ClassRowsLearner(NamedColumns):
                 before = int(codes[end])
                 if before:
                     log_p[part, :before] = self._log_probabilities(X[part])
-                self._add_class()
+                self._add_class(X[end])
                 self._play(X[part], codes[part], stakes[part])
             begin = end + 1
-
-    def _as_log_probabilities(self, logits: object, count: int, classes: int) -> Matrix:
-        """Return the logarithms of probabilities announced earlier, one column a class known now; or refuse them."""
-        values = np.asarray(logits, dtype=np.float64)
-        if values.ndim != 2 or len(values) != count or values.shape[1] > classes:
-            message = (
-                f"logits of shape {values.shape} came for {count} rows of {classes} classes; give what predict_logits "
-                f"gave{UNCHANGED}"
-            )
-            raise ParameterRefused(message, parameter="logits", value=values.shape)
-        wrong = np.isnan(values) | (values == math.inf)
-        if wrong.any():
-            t, k = (int(place) for place in np.argwhere(wrong)[0])
-            value = float(values[t, k])
-            raise RowRefused(f"logit is {value}", row=t, value=value, remedy="give what predict_logits gave")
-        late = np.full((count, classes), -math.inf)
-        late[:, : values.shape[1]] = values
-        with np.errstate(divide="ignore"):
-            total = np.log(np.exp(values - values.max(axis=1, initial=-1e300, keepdims=True)).sum(axis=1))
-        total += values.max(axis=1, initial=-1e300)
-        if self._labels.open:
-            total = np.maximum(total, 0.0)  # what is missing from 1 is the escape
-        elif values.shape[1] < classes or np.isinf(late).any():
-            message = f"logits of {values.shape[1]} classes came for {classes}; give one a class{UNCHANGED}"
-            raise ParameterRefused(message, parameter="logits", value=values.shape)
-        return late - total[:, None]
 
     # ---- within
 
@@ -256,7 +261,19 @@ class ClassRowsLearner(NamedColumns):
         self._labels = ClassLabels.restore(snapshot.part("labels"))
         self._rounds, self._new = snapshot.whole("rounds"), snapshot.whole("new")
         self._loss = snapshot.number("loss")
+        if "ledger" in snapshot.parts:
+            self._ledger = Ledger.restore(snapshot.part("ledger"))
         self._restore_names(snapshot)
+
+    @property
+    def _parts(self) -> dict[str, Snapshot]:
+        """The parts of a snapshot that are kept here: the labels, and the announcements where there were any."""
+        ledger = {"ledger": self._ledger.snapshot()} if self._ledger.issued else {}
+        return {"labels": self._labels.snapshot(), **ledger}
+
+    def _promised(self, theorem: float) -> float:
+        """Return what the theorem and the escape's code length promise together."""
+        return theorem + (escape_code_length(self._rounds, self._new) if self._labels.open else 0.0)
 
     def _repr_suffix(self) -> str:
         """Return rows, classes, mean loss and certificate as a comment behind the repr; empty before the first row."""

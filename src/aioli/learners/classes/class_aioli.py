@@ -4,8 +4,10 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+from numpy import ndarray
 
-from aioli.errors import SnapshotRefused
+from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.classes.announcements import LateClasses
 from aioli.learners.classes.base import ClassRowsLearner
 from aioli.learners.parameters import require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
@@ -16,8 +18,15 @@ from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.classes.full import FullState
+from aioli.states.classes.protocol import ClassState
+from aioli.states.classes.single_row import play_one, predict_one
+from aioli.states.classes.structure import Structure, make_state, require_structure, restore_state
+from aioli.states.classes.tree import TreeState
+from aioli.streams.rows import Rows
 
 __all__ = ["ClassAIOLI"]
+
+AGAINST = {"tree": "one model a node", "one_vs_rest": "one model a class, scored as games of two classes"}
 
 
 class ClassAIOLI(Remembering, ClassRowsLearner):
@@ -25,7 +34,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
 
     A model is a matrix W of one row a contrast between classes (`numerics.helmert`) and one column a feature; its
     probabilities are $\operatorname{softmax}(EWx)$. For every W with $\|W\|_F \le B$, on any stream whatever, with
-    $D = (K-1)d$ and R the largest ‖x‖:
+    $D = (K-1)d$, R the largest ‖x‖, and τ = 0.01:
 
     $$\sum_t \ell_t - \sum_t \ell_t(W) \le \lambda\|W\|^2
       + \tfrac14(1+\tau)(\log K + \sqrt2BR + 2)\,D\log\Bigl(1 + \frac{nR^2}{D\lambda}\Bigr)$$
@@ -43,20 +52,24 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
     classes
         The labels of all classes; or "any": classes appear as they come, and a class that nobody has seen has a
         probability too, the escape (`outcomes.escape`).
+    structure
+        "full" is the softmax above, O(D²) a row. "tree" is nested choices between two, and "one_vs_rest" each class
+        against the rest: O(Kd²), with certificates of their own. None is "full" up to D = 512, and nests the classes
+        beyond; `structure_` says what it came to.
 
     Examples
     --------
     >>> from aioli import AIOLI
     >>> learner = AIOLI(classes="any")
     >>> for x, y in [([1.0], "red"), ([-1.0], "blue"), ([1.1], "red"), ([0.0], "green")]:
-    ...     p = learner.learn([*x], y)
+    ...     p = learner.learn(x, y)
     >>> learner.classes_
     ['red', 'blue', 'green']
-    >>> learner.predict([1.0]).round(2)
+    >>> learner.predict([1.0]).round(2)                                  # a fourth class has the rest
     array([0.11, 0.02, 0.17])
     """
 
-    capabilities = ClassRowsLearner.capabilities | {Capability.GROWS}
+    capabilities = ClassRowsLearner.capabilities | {Capability.GROWS, Capability.MERGES}
 
     def __init__(
         self,
@@ -65,14 +78,11 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         forgetting: float = 1.0,
         intercept: bool = True,
         classes: Classes = "any",
+        structure: Structure | None = None,
     ) -> None:
-        self.radius, self.ridge, self.forgetting, self.intercept, self.classes = (
-            radius,
-            ridge,
-            forgetting,
-            intercept,
-            classes,
-        )
+        self.radius, self.ridge, self.forgetting = radius, ridge, forgetting
+        self.intercept, self.classes, self.structure = intercept, classes, structure
+        require_structure(structure)
         B = require_number("radius", radius)
         self._spec = GameSpec(
             radius=B,
@@ -83,39 +93,106 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
             intercept=bool(intercept),
         )
         super().__init__(classes, intercept=self._spec.intercept, widest=self._spec.widest_row)
-        self._state: FullState | None = None
+        self._structure = structure
+        self._state: ClassState | None = None
+        self._alone: FullState | None = None  # the state where it is one full softmax, for single rows
+
+    # ---- one row
+
+    def predict(self, x: object) -> Vector:
+        """Return the probability of each class; changes nothing."""
+        full = self._alone
+        if full is not None and type(x) is ndarray:
+            p = np.empty(full.classes)
+            try:
+                if predict_one(full.P, full.w, full.spec.packed, full.E, x, self.escape, p):
+                    return p
+            except TypeError:  # another type of number, or another layout
+                pass
+        return super().predict(x)
+
+    def learn(
+        self, x: object, y: object, weight: float = 1.0, logits: object = None, announced: LateClasses = None
+    ) -> Vector:
+        """Learn from one row and its label; returns the probabilities announced before the label.
+
+        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `announced` is
+        what `announce` gave when the row came, or `logits` what `predict_logits` said: what is learned is learned from
+        where the learner stands now, and the loss is counted where it was announced.
+        """
+        full = self._alone
+        if full is not None and logits is None and announced is None and weight == 1.0 and type(x) is ndarray:
+            code = self._labels.code_of(y)
+            if code >= 0:
+                p = np.empty(full.classes)
+                try:
+                    loss = play_one(full.P, full.w, full.tally, full.spec.packed, full.E, x, code, self.escape, p)
+                except TypeError:  # another type of number, or another layout
+                    loss = np.nan
+                if loss == loss:
+                    self._rounds += 1
+                    self._loss += loss
+                    return p
+        return super().learn(x, y, weight, logits, announced)
 
     # ---- playing
 
     def _begin(self, width: int) -> None:
-        self._state = FullState(self._spec, width + self._spec.intercept, len(self._labels))
+        self._set(make_state(self._structure, self._spec, width + self._spec.intercept, len(self._labels)))
+
+    def _set(self, state: ClassState) -> None:
+        self._state = state
+        self._look()
+
+    def _look(self) -> None:
+        """Find whether single rows can take the short way."""
+        state = self._state
+        root = state.root if isinstance(state, TreeState) and not state.nodes else state
+        self._alone = root if isinstance(root, FullState) and root.classes and not root.factored else None
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
         return self._known_state.predict(X)
 
-    def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
-        return self._known_state.play(X, codes, stakes)
+    def _log_probabilities_unseen(self, rows: Rows) -> Matrix:
+        if self._structure in ("full", "one_vs_rest"):
+            return super()._log_probabilities_unseen(rows)
+        fresh = make_state(self._structure, self._spec, rows.width + self._spec.intercept, len(self._labels))
+        return np.concatenate([fresh.predict(chunk) for _, chunk in rows])
 
-    def _add_class(self) -> None:
-        self._known_state.add_class()
+    def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
+        said = self._known_state.play(X, codes, stakes)
+        self._look()
+        return said
+
+    def _add_class(self, x: Vector) -> None:
+        self._known_state.add_class(x)
 
     @property
-    def _known_state(self) -> FullState:
+    def _known_state(self) -> ClassState:
         assert self._state is not None
         return self._state
 
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
-        """Return nats of regret, against every W of the ball, that the run itself proves not to have been exceeded.
+        """Return nats of regret, against every model of the ball, that the run proves not to have been exceeded.
 
-        O(1), and valid at any time; `tight` solves a trust-region problem for a smaller one. Where classes appeared,
-        W is scored, row by row, on the classes seen so far.
+        O(1), and valid at any time; `tight` solves a trust-region problem for a smaller one. Where classes appeared, a
+        model is scored, row by row, on the classes seen so far. Its `against` says which models those of a tree, or of
+        one class against the rest, are.
         """
-        state = self._state or FullState(self._spec, 1, 0)
+        state = self._state or make_state(self._structure, self._spec, 1, len(self._labels))
         nats, theorem = state.certificate(tight)
+        nested = isinstance(state, TreeState) and bool(state.nodes)
+        against = AGAINST["tree"] if nested else AGAINST.get(self._structure or "", "")
+        against = "" if self._structure == "tree" and not nested else against
         excess = self._loss - state.loss
-        return Certificate(nats + excess, self._spec.radius, self._rounds, theorem)
+        return Certificate(nats + excess, self._spec.radius, self._rounds, self._promised(theorem), against)
+
+    @property
+    def structure_(self) -> str:
+        """What is played: a full softmax, a tree of so many nodes, or one class against the rest."""
+        return "nothing yet" if self._state is None else self._state.described
 
     @property
     def n_features_(self) -> int | None:
@@ -123,11 +200,13 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         return None if self._state is None else self._state.width - self._spec.intercept
 
     @property
-    def coefficients_(self) -> Matrix:
-        """The centre of what it knows, one row a class, which add up to 0; the intercept first, where there is one."""
-        if self._state is None:
-            return np.empty((len(self._labels), 0))
-        return np.asarray(self._state.E @ self._state.w.reshape(-1, self._state.width))
+    def coefficients_(self) -> Matrix | None:
+        """The centre of what a full softmax knows, one row a class, which add up to 0; None for other structures.
+
+        The intercept's coefficient is the first, where there is one.
+        """
+        full = self._state.root if isinstance(self._state, TreeState) and not self._state.nodes else self._state
+        return full.E @ full.w.reshape(-1, full.width) if isinstance(full, FullState) else None
 
     # ---- its life
 
@@ -136,16 +215,38 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         names_after = self._names_after_growing(columns, names)
         if self._state is not None:
             self._state.grow(columns)
+            self._look()
         self._names = names_after
+        return self
+
+    def merge(self, other: Self) -> Self:
+        """Take in what another learner of the same parameters learned from other rows; classes are found by label.
+
+        The result is the state that the definition gives to both games, and its certificate is for both together.
+        """
+        alike = isinstance(other, ClassAIOLI) and self._spec == other._spec and self._structure == other._structure
+        if not alike or self._labels.open != other._labels.open:
+            message = f"{other!r} plays by other rules than {self!r}; give both the same parameters"
+            raise ParameterRefused(message, parameter="other", value=other)
+        places, new = self._labels.encode(other.classes_, len(other.classes_))
+        if self._state is not None and other._state is not None:
+            if self._state.width != other._state.width:
+                message = f"{other.n_features_} columns cannot merge into {self.n_features_}; grow() the narrower one"
+                raise ParameterRefused(message, parameter="other", value=other)
+            self._set(self._state.merged(other._state, places))
+        elif other._state is not None:
+            self._set(restore_state(other._state.snapshot()))
+        self._labels.add(new)
+        self._rounds, self._new = self._rounds + other._rounds, self._new + other._new
+        self._loss += other._loss
+        self._names = self._names or other._names
         return self
 
     def snapshot(self) -> Snapshot:
         """Return the parameters, the classes, what is counted, and the state where rows have come."""
         values: dict[str, Plain] = {"parameters": self._played(), **self._counts()}
-        parts = {"labels": self._labels.snapshot()}
-        if self._state is not None:
-            parts["state"] = self._state.snapshot()
-        return Snapshot(type(self).__name__, values, parts=parts)
+        state = {} if self._state is None else {"state": self._state.snapshot()}
+        return Snapshot(type(self).__name__, values, parts=self._parts | state)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -153,13 +254,11 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, given)
         if "state" in given.parts:
-            state = FullState.restore(given.part("state"))
-            if state.spec != learner._spec:
-                raise SnapshotRefused(f"in a {given.kind}, the state is of another game, {state.spec}")
-            learner._state = state
+            learner._set(restore_state(given.part("state")))
         learner._restore_counts(given)
-        if learner._state is not None and learner._state.classes != len(learner._labels):
-            raise SnapshotRefused(f"in a {given.kind}, the state knows {learner._state.classes} classes")
+        state = learner._state
+        if state is not None and (state.spec != learner._spec or state.classes != len(learner._labels)):
+            raise SnapshotRefused(f"in a {given.kind}, the state is of another game, of {state.classes} classes")
         return learner
 
     def _played(self) -> dict[str, Plain]:
@@ -171,6 +270,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
             "forgetting": spec.forgetting,
             "intercept": spec.intercept,
             "classes": self._labels.given,
+            "structure": self._structure,
         }
 
     def __repr__(self) -> str:

@@ -75,7 +75,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         np.add.at(self._weights, codes, stakes)
         return np.log(self._playing.play(X, codes, stakes))
 
-    def _add_class(self) -> None:
+    def _add_class(self, x: Vector) -> None:  # noqa: ARG002
         self._playing.add_class()
         self._weights = np.append(self._weights, 0.0)
 
@@ -126,7 +126,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
     def snapshot(self) -> Snapshot:
         """Return the parameters, the classes, what is counted, and the ensemble where rows have come."""
         parameters: dict[str, Plain] = {"experts": self._experts, "classes": self._labels.given}
-        parts = {"labels": self._labels.snapshot()}
+        parts = self._parts
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
         arrays = {"weights": self._weights.copy()}

@@ -8,6 +8,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.spec import GameSpec, Rule
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Snapshot
+from aioli.states.merging import merge_games
 
 __all__ = ["State"]
 
@@ -84,26 +85,9 @@ class State:
         return larger.overwrite(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
 
     def merged(self, other: Self) -> Self:
-        r"""Return the state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
-
-        The certificate merges too. Each game's sum of surrogates is
-        $F_i(\theta) = \min F_i + (\theta - w_i)^\top A_i (\theta - w_i)$; the merged one is
-        $F = F_1 + F_2 - \lambda\|\theta\|^2$, whose minimum is read off at the merged w.
-        """
-        from scipy import linalg  # loaded where it is needed: a process starts sooner without it
-
-        identity = np.eye(self.width)
-        A1, A2 = self.precision(), other.precision()
-        L = linalg.cholesky(A1 + A2 - self.spec.ridge * identity, lower=True)
-        w = linalg.cho_solve((L, True), A1 @ self.w + A2 @ other.w)
-        S = linalg.solve_triangular(L, identity, lower=True).T
-        e1, e2 = w - self.w, w - other.w
-        tally = self.tally + other.tally
-        tally[Tally.REGRET] -= e1 @ A1 @ e1 + e2 @ A2 @ e2 - self.spec.ridge * (w @ w)
-        size = np.trace(A1) * (e1 @ e1 + self.w @ self.w) + np.trace(A2) * (e2 @ e2 + other.w @ other.w)
-        tally[Tally.REGRET] += 4.0 * self.width * np.finfo(np.float64).eps * size  # rounding must not prove too much
-        tally[Tally.WIDEST] = max(self.tally[Tally.WIDEST], other.tally[Tally.WIDEST])
-        tally[Tally.IRREGULAR] = tally[Tally.ROUNDS]
+        r"""Return the state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³)."""
+        games = (self.precision(), self.w, self.tally), (other.precision(), other.w, other.tally)
+        S, w, tally = merge_games(*games, self.spec.ridge)
         factored = self.factored or other.factored
         return type(self)(self.spec, self.width).overwrite(S if factored else S @ S.T, w, tally, factored=factored)
 

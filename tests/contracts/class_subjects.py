@@ -1,0 +1,93 @@
+"""The learners of many classes that keep the contracts, in the configurations that differ."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from support import make_rows
+
+from aioli import AIOLI, Auto, Certificate
+from aioli.evaluate.class_hindsight import best_in_class_ball, classes_seen
+from aioli.evaluate.hindsight import best_in_ball
+from aioli.learners.protocol import Capability
+from aioli.numerics.compiling import Matrix
+from aioli.outcomes.class_labels import Codes
+from contracts.subjects import LOOPS, Model
+
+__all__ = ["CLASS_SUBJECTS", "ClassSubject", "Labels"]
+
+Labels = list[str]
+Best = Callable[[Model, Certificate, Matrix, Codes], float]
+
+
+@dataclass(frozen=True)
+class ClassSubject:
+    """A learner of many classes in one configuration, and how exactly it keeps its promises.
+
+    Attributes
+    ----------
+    same
+        How far two announcements of the same game may differ, where rows come in other numbers at a time.
+    best
+        The least loss of the models that the certificate speaks of; None where they cannot be had from outside.
+    """
+
+    name: str
+    make: Callable[[], Model]
+    same: float = LOOPS
+    best: Best | None = None
+    n: int = 40
+
+    def stream(self) -> tuple[Matrix, Labels]:
+        """Return rows and labels of five classes, one of which comes first in the last quarter."""
+        X = make_rows("random", self.n, 3, 0)
+        X[-5:] = X[:5]
+        noise = np.random.default_rng(1).gumbel(size=(self.n, 5))
+        codes = np.argmax(2.0 * X @ np.random.default_rng(2).normal(size=(3, 5)) + noise, axis=1)
+        codes[: 3 * self.n // 4] %= 4
+        codes[-1] = 4
+        return X, [f"class {k}" for k in codes]
+
+    @property
+    def kind(self) -> str:
+        """The name of the class."""
+        return type(self.make()).__name__
+
+    @property
+    def is_open(self) -> bool:
+        """Whether classes appear as they come."""
+        return not self.make().classes_
+
+    def promises(self, *capabilities: Capability) -> bool:
+        """Whether the learner claims all of these."""
+        return bool(self.make().capabilities.issuperset(capabilities))
+
+
+FIVE = [f"class {k}" for k in range(5)]
+
+
+def softmax_models(learner: Model, proven: Certificate, X: Matrix, codes: Codes) -> float:
+    seen = classes_seen(codes) if not learner.classes_ or learner.classes == "any" else None
+    return best_in_class_ball(X, codes, len(learner.classes_), proven.radius, seen=seen).loss
+
+
+def models_of_two(learner: Model, proven: Certificate, X: Matrix, codes: Codes) -> float:
+    """One model a class, scored as a game of two classes from the row on that brought the class."""
+    first = [int(np.argmax(codes == k)) if learner.classes == "any" else 0 for k in range(len(learner.classes_))]
+    games = [(X[t:], codes[t:] == k) for k, t in enumerate(first)]
+    return sum(best_in_ball(rows, labels, proven.radius * 2**0.5).loss for rows, labels in games)
+
+
+CLASS_SUBJECTS = [
+    ClassSubject("AIOLI classes", lambda: AIOLI(classes=FIVE), best=softmax_models),
+    ClassSubject("AIOLI any", lambda: AIOLI(classes="any"), best=softmax_models),
+    ClassSubject("AIOLI full forgets", lambda: AIOLI(forgetting=0.95, classes=FIVE, structure="full")),
+    ClassSubject("AIOLI tree", lambda: AIOLI(2.0, classes=FIVE, structure="tree")),
+    ClassSubject("AIOLI any tree", lambda: AIOLI(2.0, classes="any", structure="tree")),
+    ClassSubject(
+        "AIOLI one against the rest", lambda: AIOLI(classes=FIVE, structure="one_vs_rest"), best=models_of_two
+    ),
+    ClassSubject("Auto classes", lambda: Auto(classes=FIVE), 1e-8),  # experts see rows of unit spread
+    ClassSubject("Auto any", lambda: Auto(classes="any"), 1e-8),
+    ClassSubject("AIOLI any one_vs_rest", lambda: AIOLI(classes="any", structure="one_vs_rest"), best=models_of_two),
+]
