@@ -184,10 +184,57 @@ def test_weights_multiply_the_loss_and_what_is_learned() -> None:
     assert_allclose(q, p, atol=1e-9)
 
 
-@pytest.mark.parametrize("bad", [0, 9, -1, 2.5, "three"])
-def test_a_budget_out_of_range_is_refused(bad: int) -> None:
-    with pytest.raises(ValueError, match=r"experts is .*from 1 to 8"):
+@pytest.mark.parametrize("bad", [0, 11, -1, 2.5, "three"])
+def test_a_number_of_experts_out_of_range_is_refused(bad: int) -> None:
+    with pytest.raises(ValueError, match=r"experts is .*from 1 to 10"):
         Auto(bad)
+
+
+@pytest.mark.parametrize("bad", ["slow", "", 3, None])
+def test_a_budget_that_there_is_not_is_refused(bad: str) -> None:
+    with pytest.raises(ValueError, match=r'budget is .*"fast" or "usual"'):
+        Auto(budget=bad)
+    with pytest.raises(ValueError, match=r"experts is .*from 1 to 8"):
+        Auto(9, budget="fast")
+
+
+def test_the_fast_budget_is_the_usual_one_without_the_experts_that_bend_as_they_like(tmp_path: Path) -> None:
+    X, y = example_stream()
+    fast, eight = Auto(budget="fast"), Auto(8)
+    assert np.array_equal(fast.learn_many(X, y), eight.learn_many(X, y))
+    assert len(fast.weights_) == 8
+    assert repr(fast).startswith("Auto(budget='fast'")
+    again = resumed_from_file(fast, tmp_path)
+    assert again.budget == "fast"
+    assert again.learn(X[0], 1) == fast.learn(X[0], 1)
+
+
+def test_experts_that_bend_do_not_play_on_rows_too_wide_for_them() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 70))
+    y = (X[:, 0] > 0.0).astype(float)
+    learner, late = Auto(), Auto()
+    learner.learn_many(X, y)
+    views = {expert.view for expert in ensemble_of(learner).playing}
+    assert "ramp" in views
+    assert "ripple" not in views
+    assert learner.weights_["AIOLI on the ripple view, λ = 0.01"] == 0.0
+    announced = late.announce_many(X)  # before the first row, nobody knows that they do not play
+    late.learn_many(X, y, announced=announced)
+    assert late.rounds == 40
+    assert_allclose(sum(late.weights_.values()), 1.0)
+
+
+def test_any_shape_of_a_column_is_learned() -> None:
+    rng = np.random.default_rng(0)
+    X = np.exp(2.0 * rng.normal(size=(3000, 3)))
+    shape = np.sin(1.5 * np.log(X[:, 0])) * 3.0 + np.where(X[:, 1] > 1.0, 2.0, -2.0)
+    y = (shape + rng.logistic(size=3000) > 0).astype(float)
+    usual, fast = Auto(), Auto(budget="fast")
+    usual.learn_many(X, y)
+    fast.learn_many(X, y)
+    assert usual.loss < 0.85 * fast.loss
+    assert max(usual.weights_, key=lambda name: usual.weights_[name]) == "online Bayes on the ramp view, λ = 0.1"
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,13 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from support import KINDS, make_rows
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.column_statistics import LIMIT
+from aioli.states.mixture.ramps import GOLDEN, RAMP_COLUMNS, RAMPS, SAMPLE, SHAPES
 from aioli.states.mixture.view_forms import SQUARE_LIMIT, SQUARE_WIDTH, WAVES
-from aioli.states.mixture.views import Views
+from aioli.states.mixture.views import VIEWS, Views
 
 streams = st.tuples(st.sampled_from(KINDS), st.integers(1, 60), st.integers(1, 8), st.integers(0, 10**6))
 
@@ -40,10 +42,34 @@ def believed(X: Matrix) -> tuple[Matrix, Vector]:
     return U, tops
 
 
+def ramps_of(shapes: Matrix, u: Vector) -> Matrix:
+    """The ramps of every column, minus their means."""
+    knots, means = shapes[:, : RAMPS + 1], shapes[:, RAMPS + 1 :]
+    width = np.diff(knots)
+    passed = np.clip((u[:, None] - knots[:, :-1]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+    ramps: Matrix = np.where(width > 0, passed, 0.0) - means
+    return ramps
+
+
+def knots_of(sample: Matrix) -> tuple[Matrix, float]:
+    """The knots and means of every column, and one over the root of the ramps' summed variances."""
+    shapes = np.zeros((sample.shape[1], SHAPES))
+    for j, cells in enumerate(sample.T):
+        values, counts = np.unique(cells, return_counts=True)
+        spaced = np.repeat(values, np.minimum(counts, max(len(cells) // (RAMPS + 1), 1)))
+        places = (np.arange(RAMPS + 1) * (len(spaced) - 1) + RAMPS // 2) // RAMPS
+        shapes[j, : RAMPS + 1] = spaced[places] if len(values) > 2 else 0.0
+    passed = np.array([ramps_of(shapes, u) for u in sample])
+    shapes[:, RAMPS + 1 :] = passed.mean(axis=0)
+    variance = passed.var(axis=0).sum()
+    return shapes, 1.0 / np.sqrt(variance) if variance > 0 else 0.0
+
+
 def by_definition(X: Matrix) -> list[Matrix]:
     """All views, each from the rows up to its own, without a recursion."""
     views = Views(X.shape[1])
-    out: list[list[Matrix]] = [[], [], [], []]
+    out: list[list[Matrix]] = [[] for _ in VIEWS]
+    shapes, scale, sample = np.zeros((X.shape[1], SHAPES)), 0.0, np.zeros((SAMPLE, X.shape[1]))
     norms = np.zeros(2)
     for t in range(1, len(X) + 1):
         U, top = believed(X[:t])
@@ -56,12 +82,18 @@ def by_definition(X: Matrix) -> list[Matrix]:
         norms += [s @ s, r @ r]
         by = np.sqrt(np.divide(t, norms, out=np.zeros(2), where=norms > 0))
         squares = np.where(moving, (np.minimum(np.abs(s), SQUARE_LIMIT) ** 2 - 1.0) / 2.0, 0.0)
-        turns = views.phases + (by[0] * s) @ views.directions / (2.0 * np.pi)
-        phase = 2.0 * (turns % 1.0) - 1.0
+        out[4].append(np.r_[1.0, np.column_stack([0.3 * by[0] * s, scale * ramps_of(shapes, U[-1])]).ravel()])
+        if t > 3:
+            slot = t - 4 if t - 3 <= SAMPLE else int((t - 3) * GOLDEN % 1.0 * (t - 3))
+            sample[slot if slot < SAMPLE else SAMPLE :][:1] = U[-1]
+        if t - 3 in (16, 32, 64, 128, 256):
+            shapes, scale = knots_of(sample[: t - 3])
         out[0].append(np.r_[1.0, by[0] * s])
         out[1].append(np.r_[1.0, by[1] * r])
         out[2].append(np.r_[1.0, by[0] * np.sqrt(0.5) * np.c_[s, squares][:SQUARE_WIDTH].ravel()])
-        out[3].append(np.r_[1.0, 4.0 * np.sqrt(2.0 / WAVES) * phase * (1.0 - np.abs(phase))])
+        for kind, waves in ((3, views.waves), (5, views.ripples)):
+            phase = 2.0 * ((waves[0] + (by[0] * s) @ waves[1:] / (2.0 * np.pi)) % 1.0) - 1.0
+            out[kind].append(np.r_[1.0, 4.0 * np.sqrt(2.0 / waves.shape[1]) * phase * (1.0 - np.abs(phase))])
     return [np.array(view) for view in out]
 
 
@@ -77,8 +109,9 @@ def test_views_are_their_definition(drawn: tuple[str, int, int, int], glitches: 
 def test_a_wave_is_nearly_a_sine() -> None:
     X = np.random.default_rng(0).normal(size=(50, 3))
     views = Views(3)
-    standard, _, _, wave = views.of_rows(X)
-    sine = np.sqrt(2.0 / WAVES) * np.sin(2.0 * np.pi * views.phases + standard[:, 1:] @ views.directions - np.pi)
+    standard, _, _, wave, *_ = views.of_rows(X)
+    phases, directions = 2.0 * np.pi * views.waves[0], views.waves[1:]
+    sine = np.sqrt(2.0 / WAVES) * np.sin(phases + standard[:, 1:] @ directions - np.pi)
     assert_allclose(wave[:, 1:], sine, atol=0.06 * np.sqrt(2.0 / WAVES))  # the parabola's error is 0.056
 
 
@@ -92,7 +125,7 @@ def test_unit_and_origin_of_a_column_do_not_matter(drawn: tuple[str, int, int, i
         assert_allclose(ours, expected, atol=1e-9)  # ten standard deviations away cost a digit
 
 
-@pytest.mark.parametrize("read", [(), (0,), (1,), (0, 2), (1, 3)])
+@pytest.mark.parametrize("read", [(), (0,), (1,), (0, 2), (1, 3), (4,), (2, 5)])
 def test_what_is_not_read_is_not_made_and_changes_nothing_else(read: tuple[int, ...]) -> None:
     X = np.random.default_rng(0).normal(size=(60, 6))
     whole, some = Views(6), Views(6)
@@ -104,7 +137,7 @@ def test_what_is_not_read_is_not_made_and_changes_nothing_else(read: tuple[int, 
                 assert ours.shape == (len(part), 0)
 
 
-@pytest.mark.parametrize("width", [2, SQUARE_WIDTH - 1, SQUARE_WIDTH + 5])
+@pytest.mark.parametrize("width", [2, RAMP_COLUMNS - 1, SQUARE_WIDTH + 5])
 def test_growing_is_having_had_zeros_before(width: int) -> None:
     X = np.random.default_rng(0).normal(size=(40, width + 3))
     X[:25, width:] = 0.0
@@ -143,7 +176,7 @@ def test_a_column_that_has_moved_for_good_is_followed_within_ten_rows() -> None:
 def test_views_of_an_earlier_file_go_on_to_believe_every_cell() -> None:
     X = np.random.default_rng(0).normal(size=(100, 3))
     X[50] = 1e6
-    views = Views(3, limit=np.inf)
+    views = Views(3, limit=np.inf, bending=False)
     views.of_rows(X[:40])
     now = views.snapshot()
     earlier = {"columns": now.array("columns")[:4], "totals": now.array("totals")[:3]}
@@ -151,3 +184,26 @@ def test_views_of_an_earlier_file_go_on_to_believe_every_cell() -> None:
     for ours, expected in zip(restored.of_rows(X[40:]), views.of_rows(X[40:]), strict=True):
         assert np.array_equal(ours, expected)
     assert views.moments()[1].min() > 1e4
+
+
+def test_ramps_follow_the_quantiles_of_a_long_stream_in_bounded_memory() -> None:
+    rng = np.random.default_rng(0)
+    X = np.exp(3.0 * rng.normal(size=(5000, 1)))
+    views = Views(1)
+    before = views.basis.size
+    ramp = views.of_rows(X, (4,))[4][4200:, 2:]
+    assert views.basis.size == before
+    # each fifth of the rows climbs a ramp of its own: 128 rows place a knot within some percent of its rank
+    climbing = (ramp > ramp.min(axis=0)) & (ramp < ramp.max(axis=0))
+    assert_allclose(climbing.mean(axis=0), 0.2, atol=0.1)
+
+
+def test_views_that_bend_are_as_they_were_after_a_snapshot() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    views = Views(3)
+    views.of_rows(X[:100])
+    again = Views.restore(views.snapshot())
+    for ours, expected in zip(again.of_rows(X[100:]), views.of_rows(X[100:]), strict=True):
+        assert np.array_equal(ours, expected)
+    with pytest.raises(SnapshotRefused, match="'ramps' has shape"):
+        Views.restore(Snapshot("Views", arrays={**views.snapshot().arrays, "ramps": np.zeros(3)}))

@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from typing import Any, Self
 
-from aioli.errors import CapabilityMissing, SnapshotRefused
+from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
-from aioli.learners.auto.experts import Expert
+from aioli.learners.auto.experts import Expert, with_budget
 from aioli.learners.base import ColumnLearner
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
@@ -26,7 +26,7 @@ __all__ = ["Auto"]
 class Auto(Remembering, ColumnLearner):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
-    Nobody who streams data knows B, λ or whether the world drifts. Here eight learners play side by side, on views of
+    Nobody who streams data knows B, λ or whether the world drifts. Here ten learners play side by side, on views of
     the row that do not depend on the unit or the origin of a column (`states.mixture.views`), and a mixture follows the
     best of them: the log loss is 1-mixable, so with prior weights $w_i$
 
@@ -34,7 +34,7 @@ class Auto(Remembering, ColumnLearner):
 
     for every expert i, on any data, for ever or until it retires; each certified expert adds its own logarithmic bound
     against every fixed linear model of a ball. Two stackers on top learn what experts know together, and that labels
-    come in runs (`states.mixture.mixture`). O(K d²) a row, K = 8.
+    come in runs (`states.mixture.mixture`). O(K d²) a row, K = 10.
 
     Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²
     numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
@@ -42,8 +42,11 @@ class Auto(Remembering, ColumnLearner):
     Parameters
     ----------
     experts
-        A budget: how many experts to play, the most useful first. None plays all. Time goes with the number; the bound
-        holds against those that play.
+        How many experts to play, the most useful first. None plays all that the budget allows. Time goes with the
+        number; the bound holds against those that play.
+    budget
+        "usual" plays ten experts, two of which bend as they like: cheap where nobody listens to them, since they leave
+        within some thousand rows, and several times the time of the others where they are heard. "fast" does without.
     classes
         None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
         `ClassAuto` in place of this learner, with one probability a class.
@@ -67,21 +70,31 @@ class Auto(Remembering, ColumnLearner):
     >>> learner = Auto()
     >>> p = learner.learn_many(X, y)
     >>> print(f"{-np.log(np.where(y, p, 1 - p))[1000:].mean():.2f} nats a row in the second half")
-    0.04 nats a row in the second half
+    0.03 nats a row in the second half
     >>> max(learner.weights_, key=learner.weights_.get)
-    'AIOLI on the square view, λ = 0.1'
+    'AIOLI on the ripple view, λ = 0.01'
     """
 
     capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
-    def __new__(cls, experts: int | None = None, classes: Classes | None = None) -> Any:
+    def __new__(cls, experts: int | None = None, classes: Classes | None = None, budget: str = "usual") -> Any:
         """Make a learner of two classes, or the `ClassAuto` of the classes given."""
-        return super().__new__(cls) if classes is None else ClassAuto(experts, classes)
+        if classes is None:
+            return super().__new__(cls)
+        if budget != "usual":
+            raise ParameterRefused.unlike("budget", budget, "left out where classes are given")
+        return ClassAuto(experts, classes)
 
-    def __init__(self, experts: int | None = None, classes: Classes | None = None) -> None:  # noqa: ARG002
-        self._player: DenseEnsemble | Wide = DenseEnsemble(experts)
+    def __init__(
+        self,
+        experts: int | None = None,
+        classes: Classes | None = None,  # noqa: ARG002
+        budget: str = "usual",
+    ) -> None:
+        self._player: DenseEnsemble | Wide = DenseEnsemble(experts, budget)
         self._begun = False  # from the first row on, the player stays
         self.experts = experts
+        self.budget = budget
 
     # ---- one row
 
@@ -194,7 +207,7 @@ class Auto(Remembering, ColumnLearner):
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row.
 
-        Rows that began narrow cannot become wide: eight matrices of so many columns would take gigabytes.
+        Rows that began narrow cannot become wide: ten matrices of so many columns would take gigabytes.
         """
         width = (self.n_features_ or 0) + columns
         if self._begun and isinstance(self._player, DenseEnsemble) and width > MANY_COLUMNS:
@@ -212,24 +225,27 @@ class Auto(Remembering, ColumnLearner):
 
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, and all that the ensemble or `Wide` remembers, whichever plays."""
-        values: dict[str, Plain] = {"parameters": {"experts": self.experts}}
+        values: dict[str, Plain] = {"parameters": {"experts": self.experts, "budget": self.budget}}
         return Snapshot(type(self).__name__, values, parts={"player": self._player.snapshot()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of(cls.__name__)
-        learner = with_parameters(cls, given)
+        learner = with_parameters(cls, with_budget(given))
         part = given.part("player")
         player = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
         if player.experts != learner.experts:
             raise SnapshotRefused(f"in a {given.kind}, {player.experts} experts play, not {learner.experts}")
+        if isinstance(player, DenseEnsemble) and player.budget != learner.budget:
+            raise SnapshotRefused(f"in a {given.kind}, the budget is {player.budget!r}, not {learner.budget!r}")
         learner._begin(player)
         return learner
 
     def __repr__(self) -> str:
-        given = f"Auto(experts={self.experts})" if self.experts is not None else "Auto()"
-        return given + self._repr_suffix()
+        given = {"experts": (self.experts, None), "budget": (self.budget, "usual")}
+        written = ", ".join(f"{name}={value!r}" for name, (value, usual) in given.items() if value != usual)
+        return f"Auto({written})" + self._repr_suffix()
 
     # ---- within
 
@@ -247,7 +263,7 @@ class Auto(Remembering, ColumnLearner):
         self._player._withdraw(announcements)
         if not self._begun and isinstance(self._player, Wide) and not self._player.has_announced:
             names = self.feature_names_
-            self._player = DenseEnsemble(self.experts)  # until the first row, who plays is open
+            self._player = DenseEnsemble(self.experts, self.budget)  # until the first row, who plays is open
             self._player.feature_names_ = names
 
     def _announce_within(self, X: object) -> tuple[Vector, Matrix]:

@@ -7,10 +7,10 @@ from typing import Self
 import numpy as np
 from numpy import ndarray
 
-from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.errors import SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.auto.ensemble_state import EnsembleState
-from aioli.learners.auto.experts import EXPERTS, Expert
+from aioli.learners.auto.experts import Expert, with_budget
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
@@ -43,19 +43,13 @@ HEAVIEST = 1e6  # a weight that costs no expert its digits
 
 
 class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
-    """Plays up to eight AIOLI learners on views of the rows, and announces the log-odds of their mixture."""
+    """Plays up to ten AIOLI learners on views of the rows, and announces the log-odds of their mixture."""
 
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
 
-    def __init__(self, experts: int | None = None) -> None:
+    def __init__(self, experts: int | None = None, budget: str = "usual") -> None:
         RowsLearner.__init__(self)
-        if experts is not None and not (isinstance(experts, int) and 1 <= experts <= len(EXPERTS)):
-            raise ParameterRefused(
-                f"experts is {experts!r}; it must be a whole number from 1 to {len(EXPERTS)}, or None for all",
-                parameter="experts",
-                value=experts,
-            )
-        EnsembleState.__init__(self, experts)
+        EnsembleState.__init__(self, experts, budget)
 
     # ---- one row
 
@@ -147,7 +141,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         """Return the smallest certificate that a certified expert proves, and that expert."""
         best: tuple[Certificate, Expert] | None = None
         prove = tight_certificate if tight else running_certificate
-        total_prior = sum(expert.prior for expert in EXPERTS[: self.experts])
+        total_prior = sum(expert.prior for expert in self.invited)
         states = self.states or [State(expert.spec, 1) for expert in self.playing]
         for expert, state in zip(self.playing, states, strict=True):
             if not expert.certified:
@@ -178,7 +172,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         """How much of the mixture each expert holds now: 0 if it has retired."""
         heard = self._late if self._late is not None and self._late.awake else self._mixture
         shares = zip(self._names_playing, heard.shares.tolist(), strict=True)
-        return dict.fromkeys([expert.name for expert in EXPERTS[: self.experts]], 0.0) | dict(shares)
+        return dict.fromkeys([expert.name for expert in self.invited], 0.0) | dict(shares)
 
     # ---- its life
 
@@ -194,7 +188,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, those still playing and their states, the totals, the mixture and the views."""
-        parameters: dict[str, Plain] = {"experts": self.experts}
+        parameters: dict[str, Plain] = {"experts": self.experts, "budget": self.budget}
         values: dict[str, Plain] = {"parameters": parameters, "names": self._names, "playing": self._names_playing}
         arrays = {"totals": self._totals.copy(), "negligible": self._negligible.copy()}
         parts = {"mixture": self._mixture.snapshot(), **self._ledger_part}
@@ -209,10 +203,10 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of("DenseEnsemble")
-        learner = with_parameters(cls, given)
+        learner = with_parameters(cls, with_budget(given))
         names = given.texts("playing") or []
-        playing = [expert for expert in EXPERTS[: learner.experts] if expert.name in names]
-        if names[:1] != [EXPERTS[0].name] or names != [expert.name for expert in playing]:
+        playing = [expert for expert in learner.invited if expert.name in names]
+        if names[:1] != [learner.invited[0].name] or names != [expert.name for expert in playing]:
             raise SnapshotRefused(f"its experts are {names}, which experts={learner.experts} does not play")
         mixture = Mixture.restore(given.part("mixture"))
         if mixture.prior.size != len(playing):

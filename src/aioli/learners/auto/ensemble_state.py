@@ -7,7 +7,7 @@ import numpy as np
 
 from aioli.errors import AnnouncementRefused
 from aioli.learners.announcements import Delayed
-from aioli.learners.auto.experts import EXPERTS, Expert
+from aioli.learners.auto.experts import Expert, experts_within
 from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
@@ -34,22 +34,25 @@ class EnsembleState:
 
     Attributes
     ----------
+    invited
+        The experts that the budget allows.
     playing
-        The experts that have not retired.
+        Those of them that have not retired.
     states
         The state of each of these; empty before the first row.
     """
 
-    def __init__(self, experts: int | None) -> None:
+    def __init__(self, experts: int | None, budget: str) -> None:
+        self.invited = experts_within(budget, experts)
         self.experts = experts
+        self.budget = budget
         self.states: list[State] = []
         self._totals: Vector = np.zeros(TOTALS)
         self._late: LateMixture | None = None  # from the first announcement on
         self._views: Views | None = None
         self._learning: Learning | None = None
         self._predicting: Predicting | None = None
-        budget = EXPERTS[:experts]
-        self._set_experts(budget, Mixture(np.array([expert.prior for expert in budget])))
+        self._set_experts(self.invited, Mixture(np.array([expert.prior for expert in self.invited])))
 
     @property
     def rounds(self) -> int:
@@ -73,13 +76,13 @@ class EnsembleState:
         places = self._places
         if places is None:
             return kept
-        spread = np.full((len(kept), len(EXPERTS[: self.experts]) + MEMORY), math.nan)
+        spread = np.full((len(kept), len(self.invited) + MEMORY), math.nan)
         spread[:, places] = kept
         return spread
 
     def _gather(self, memory: Matrix) -> Matrix:
         """Return the memory of announcements without the columns of experts that have retired since."""
-        if memory.shape[1] != len(EXPERTS[: self.experts]) + MEMORY:
+        if memory.shape[1] != len(self.invited) + MEMORY:
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
         return memory if self._places is None else np.ascontiguousarray(memory[:, self._places])
 
@@ -99,12 +102,26 @@ class EnsembleState:
         delayed: Delayed | None,
     ) -> None:
         if self._views is None:
-            views = Views(rows.width)
-            self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
+            self._begin(rows.width)
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
             late_rows = None if delayed is None else delayed.of(part)
             self._learn_chunk(chunk, labels[part], weights[part], logits[part], out[part], late_rows)
+
+    def _begin(self, width: int) -> None:
+        """Make the views and the experts' states; an expert whose time such rows are not worth does not play."""
+        leaving = [i for i, expert in enumerate(self.playing) if not expert.suits(width)]
+        if leaving:
+            self._leave(leaving)
+        views = Views(width, bending=any(expert.bends for expert in self.playing))
+        self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
+
+    def _leave(self, leaving: list[int]) -> None:
+        """Go on without these experts: their shares are the others'."""
+        staying = [expert for i, expert in enumerate(self.playing) if i not in leaving]
+        if self._late is not None:
+            self._late = self._late.without(leaving)
+        self._set_experts(staying, self._mixture.without(leaving))
 
     def _combining(self, y: Vector, weights: Vector, out: Vector, delayed: Delayed | None) -> Combine:
         """Return a function that trains the mixture on the experts' log-odds of rows, and writes its own to `out`."""
@@ -161,9 +178,10 @@ class EnsembleState:
 
         An expert that forgets stays, for the day the world changes, and so does the first certified one.
         """
-        negligible = self._mixture.negligible()
+        heard = np.array([expert.heard for expert in self.playing])
+        negligible = self._mixture.negligible(heard)
         if self._late is not None and self._late.awake:
-            negligible = np.minimum(negligible, self._late.negligible())
+            negligible = np.minimum(negligible, self._late.negligible(heard))
         staying: list[int] = []
         leaving: list[int] = []
         for i, expert in enumerate(self.playing):
@@ -173,9 +191,7 @@ class EnsembleState:
         if leaving:
             assert self._views is not None
             states = [self.states[i] for i in staying]
-            if self._late is not None:
-                self._late = self._late.without(leaving)
-            self._set_experts([self.playing[i] for i in staying], self._mixture.without(leaving))
+            self._leave(leaving)
             self._negligible[:] = negligible[staying]
             self._lay_out(self._views, states)
 
@@ -185,9 +201,10 @@ class EnsembleState:
         self._negligible: Vector = np.zeros(len(playing))  # at the last review
         self._logits_of_row: Vector = np.zeros(len(playing) + SLOTS)
         self._nothing: Vector = np.full(len(playing) + MEMORY, math.nan)  # the memory of a row that was not announced
-        budget = EXPERTS[: self.experts]
-        places = [*(budget.index(expert) for expert in playing), *range(-MEMORY, 0)]
-        self._places = None if len(playing) == len(budget) else places  # of those who play, in an announcement's memory
+        places = [*(self.invited.index(expert) for expert in playing), *range(-MEMORY, 0)]
+        self._places = (
+            None if len(playing) == len(self.invited) else places
+        )  # of those who play, in an announcement's memory
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
         """Copy the experts' states into one array side by side, so that one compiled call plays a row."""

@@ -24,6 +24,7 @@ __all__ = [
     "ANCHOR",
     "LIMIT",
     "MEAN",
+    "PLAYED",
     "SPREAD",
     "STATISTICS",
     "TOP",

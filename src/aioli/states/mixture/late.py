@@ -58,7 +58,7 @@ from aioli.states.mixture.late_loops import (
     announce_rows_late,
     answer_rows_late,
 )
-from aioli.states.mixture.mixture import Mixture
+from aioli.states.mixture.mixture import HEARD, Mixture
 
 __all__ = ["LateMixture"]
 
@@ -125,10 +125,10 @@ class LateMixture:
         upper = n[HEDGE + GAP] + (0.11 * shares - math.log(member) + math.log(10.0)) / n[HEDGE + RATE]
         return float(lower + upper)
 
-    def negligible(self) -> Vector:
-        """Return which experts have no influence here."""
+    def negligible(self, heard: float | Vector = HEARD) -> Vector:
+        """Return which experts have no influence here, as the mixture's own `negligible` does."""
         said = np.abs(self.stacker[0, 2 : 2 + self.shares.size])
-        return np.asarray((self.shares < 0.01) & (said < 0.05))
+        return np.asarray((self.shares < 0.01) & (said < heard))
 
     def retire(self, expert: int) -> None:
         """Take an expert out that keeps its place: its share goes to the others."""

@@ -28,6 +28,7 @@ from aioli.outcomes.two_classes import HEAVY
 from aioli.snapshots.tree import Snapshot
 
 __all__ = [
+    "HEARD",
     "Mixture",
     "announce",
     "announce_faded",
@@ -45,6 +46,7 @@ RETURN, UPPER_RETURN, RETURN_START = 1.0, 0.1, 10.0  # of the shares to the prio
 BOLD, DEVIANT = 12.0, 8.0  # log-odds beyond which a feature of the stackers says no more
 CERTAIN = 35.0  # log-odds that a stacker may announce: a loss of at most 35 nats
 RUN = 0.9  # memory of the running mean of labels
+HEARD = 0.05  # log-odds that an expert must weigh in a stacker, to be said to be heard
 LEAST = 1e-300  # a probability of which there is still a logarithm
 
 UPPER = STACKERS + 1
@@ -115,13 +117,13 @@ class Mixture:
         for _, _, _, Q in self.stackers:
             np.fill_diagonal(Q, fresh)
 
-    def negligible(self) -> Vector:
-        """Return which experts have no influence: below 1 % of the shares, and 0.05 of log-odds in the stackers."""
+    def negligible(self, heard: float | Vector = HEARD) -> Vector:
+        """Return which experts have no influence: below 1 % of the shares, and `heard` of log-odds in the stackers."""
         said = np.zeros(self.shares.size)
         for (u, *_), weight in zip(self.stackers, self.upper[1:], strict=True):
             if weight > 0.01:
                 said = np.maximum(said, np.abs(u[2 : 2 + said.size]))
-        return np.asarray((self.shares < 0.01) & (said < 0.05) & (self.prior > 0.0))
+        return np.asarray((self.shares < 0.01) & (said < heard) & (self.prior > 0.0))
 
     def retire(self, expert: int) -> None:
         """Take an expert out: its share goes to the others, which can only lower their bounds."""

@@ -13,7 +13,7 @@ from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.single_row import LOGIT, RULES, SPOILED, TALLY, play_one, predict_logit_one
 from aioli.states.mixture.mixture import announce, combine_rows, unpack_compiled
-from aioli.states.mixture.views import VIEWS, fill_views, is_row, view_width, widest_view
+from aioli.states.mixture.views import VIEWS, count_in, fill_views, is_row, view_width, widest_view
 from aioli.streams.sparse_rows import Indices
 
 __all__ = [
@@ -105,7 +105,7 @@ def teach_row(
     if first == 0:
         if not is_row(statistics, x):
             return NO_ROW
-        fill_views(statistics, basis, x, kinds, views)
+        count_in(statistics, basis, x, kinds, views)
     for i in range(first, kinds.size):
         buffer = expert_buffers[starts[i] : starts[i + 1]]
         p = play_one(buffer, views[kinds[i], : view_width(kinds[i], d)], y, math.nan)

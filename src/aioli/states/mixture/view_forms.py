@@ -1,4 +1,4 @@
-"""The views of a row that are made from its standard view: squares and waves. See `states.mixture.views`."""
+"""The views of a row that are made from its standard view: squares, waves and ripples. See `states.mixture.views`."""
 
 import math
 
@@ -7,9 +7,20 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.states.mixture.column_statistics import SPREAD
 
-__all__ = ["SQUARE_LIMIT", "SQUARE_WIDTH", "WAVES", "make_waves", "pair_with_squares", "scale"]
+__all__ = [
+    "RIPPLES",
+    "RIPPLE_FREQUENCY",
+    "SQUARE_LIMIT",
+    "SQUARE_WIDTH",
+    "WAVES",
+    "make_waves",
+    "pair_with_squares",
+    "scale",
+]
 
 WAVES = 32
+RIPPLES = 127
+RIPPLE_FREQUENCY = 1.75  # of the waves
 SQUARE_WIDTH = 64  # squares are taken of the first columns only: beyond, they would cost more than they bring
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
@@ -28,7 +39,8 @@ def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, sq
 @compiled("void(f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
 def make_waves(directions: Matrix, phases: Vector, standard: Vector, wave: Vector) -> None:
     """Write a parabola for each half wave, within 6 % of a sine: vector instructions can do it. O(d)."""
-    for k in range(WAVES):
+    waves = phases.size
+    for k in range(waves):
         wave[1 + k] = phases[k]
     turn = 1.0 / (2.0 * math.pi)
     d = directions.shape[0]
@@ -36,17 +48,17 @@ def make_waves(directions: Matrix, phases: Vector, standard: Vector, wave: Vecto
         a, b = turn * standard[1 + j], turn * standard[2 + j]
         c, e = turn * standard[3 + j], turn * standard[4 + j]
         if a != 0.0 or b != 0.0 or c != 0.0 or e != 0.0:
-            for k in range(WAVES):
+            for k in range(waves):
                 wave[1 + k] += (a * directions[j, k] + b * directions[j + 1, k]) + (
                     c * directions[j + 2, k] + e * directions[j + 3, k]
                 )
     for j in range(d - d % 4, d):
         a = turn * standard[1 + j]
         if a != 0.0:
-            for k in range(WAVES):
+            for k in range(waves):
                 wave[1 + k] += a * directions[j, k]
-    height = math.sqrt(2.0 / WAVES) * 4.0
-    for k in range(WAVES):
+    height = math.sqrt(2.0 / waves) * 4.0
+    for k in range(waves):
         t = wave[1 + k]
         t = 2.0 * (t - np.floor(t)) - 1.0
         wave[1 + k] = height * t * (1.0 - abs(t))
