@@ -9,6 +9,7 @@ import io
 import os
 import sys
 import threading
+import warnings
 from collections.abc import MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -29,6 +30,7 @@ def console() -> NoReturn:
     To take Numba down in order at the end takes time and brings nothing.
     """
     gc.disable()
+    warnings.showwarning = lambda message, *_: print(f"aioli: {message}", file=sys.stderr)
     status = main()
     for out in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):

@@ -9,6 +9,8 @@ from typing import Any, Protocol, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from aioli.numerics.code_cache import keep_code
+
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 Vector = NDArray[np.float64]
@@ -27,7 +29,6 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     """
     numba = importlib.import_module("numba")
     decorate = numba.njit(
-        cache=True,
         nogil=True,
         error_model="numpy",  # a division by zero is an infinity to be checked, not an exception in a hot loop
         fastmath={"reassoc", "contract"} if reassociate else False,
@@ -37,6 +38,7 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     def compile_function(function: Function) -> Function:
         loop: Function = decorate(function)
         if loop is not function:  # it is, where Numba has been told to compile nothing
+            keep_code(loop)
             _load_on_first_use(cast(Dispatcher, loop), signature)
         return loop
 
