@@ -67,7 +67,7 @@ class CodeCache:
                     problem = f"{one.cache_path}: {(error.strerror or str(error)).lower()}"
                     continue
             if isinstance(one, _temporary_kind()):
-                _say(f"compiled code is kept in {one.cache_path}, since no other folder can be written")
+                _say(f"compiled code is kept in {Path(one.cache_path).parent}, since no other folder can be written")
             return
         _say(f"compiled code cannot be kept ({problem}), so that every start compiles again")
 

@@ -136,9 +136,17 @@ class ArrowFile:
                         after = {"piece": piece, "batch": batch + 1, "row": stop}
                         yield self._table(rows, kinds, label, after, notations)
                     self._row = stop
+            self._check_whole()
             self._rows = self._row
         finally:
             self.close()
+
+    def _check_whole(self) -> None:
+        """Refuse a file that has been cut off before the point at which reading ended: to Arrow it is merely over."""
+        path = Path(self.name)
+        if self._file is not sys.stdin.buffer and path.is_file() and path.stat().st_size < self._file.tell():
+            message = f"{self.name}: was cut short while it was read; run it again on the whole file"
+            raise FileRefused(message, path=self.name)
 
     def _table(
         self, rows: PyArrow, kinds: dict[str, str], label: str | None, after: Position, notations: Mapping[str, str]
@@ -251,7 +259,7 @@ class ArrowFile:
         else:
             with Path(name).open("rb") as file:
                 seekable = file.read(len(ARROW_FILE)) == ARROW_FILE
-            self._file = arrow.memory_map(name) if Path(name).stat().st_size else arrow.OSFile(name)
+            self._file = arrow.OSFile(name)  # not a map of memory: a file cut short while it is read would be a SIGBUS
             if seekable:
                 reader = arrow.ipc.open_file(self._file)
                 return _record_batches(reader), _distinct(reader.schema), _about_rows(reader)

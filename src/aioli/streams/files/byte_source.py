@@ -61,6 +61,12 @@ class Source:
                 f"({error}); fetch or pack the file again (what came before was read)",
                 path=self.name,
             ) from error
+        if not read and size and self.packing is None and self.size is not None and self.position < self.size:
+            raise FileRefused(
+                f"{self.name}: was cut short while it was read, from {self.size:,} bytes to {self.position:,}; run it "
+                "again on the whole file",
+                path=self.name,
+            )
         self.position += len(read)
         return read
 

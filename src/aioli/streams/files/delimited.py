@@ -106,10 +106,11 @@ class Delimited(TextReader):
 
     def _decoded(self, text: bytes) -> str:
         end = text.index(b"\n") + 1
-        first = end
-        while text.count(b'"', 0, end) % 2 and end < len(text):  # a name with an end of line in it
-            end = text.index(b"\n", end) + 1
-        row = text[: first if text.count(b'"', 0, end) % 2 else end]
+        first, quotes = end, text.count(b'"', 0, end)
+        while quotes % 2 and (quote := text.find(b'"', end)) >= 0:  # a name with an end of line in it
+            end, passed = text.index(b"\n", quote) + 1, end
+            quotes += text.count(b'"', passed, end)
+        row = text[: first if quotes % 2 else end]
         if b"\r" in row.rstrip(b"\r\n") and b'"' not in row:
             raise self._refused("its lines end with a mere return; convert them to end with a newline")
         try:
@@ -285,10 +286,12 @@ def _cell(raw: bytes, name: str, where: Places, row: int, label: bool = False) -
 def _distinct(names: list[str]) -> list[str]:
     """Return the names, each that comes again with a number that makes it distinct."""
     distinct: dict[str, None] = {}
+    counts: dict[str, int] = {}
     for name in names:
-        count, free = 1, name
+        free, count = name, counts.get(name, 1)
         while free in distinct:
             count += 1
             free = f"{name} ({count})"
+        counts[name] = count
         distinct[free] = None
     return list(distinct)

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from aioli.errors import FileRefused
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import POINT, as_number, converted, is_missing, number_in
 from aioli.streams.files.dates import days_in
+from aioli.streams.files.parse_cells import NEWLINE
 from aioli.streams.files.recognition import recognise, sample_size
 from aioli.streams.files.table import (
     AS_PROGRAMS_WRITE,
@@ -30,6 +32,9 @@ from aioli.streams.files.where import Numbered, Where, row_refused
 __all__ = ["JSONLines"]
 
 LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get a sample
+CELLS = 1 << 21  # cells in a table, at most
+MOST_KEYS = 2000  # a learner keeps a matrix of so many columns; more are welcome where the first lines have them
+MANY_KEYS, SCATTERED = 500, 0.02  # so many, of which a line has so small a share, are no columns
 
 Value = float | int | str | bool | None
 Row = dict[str, Value]
@@ -59,6 +64,8 @@ class JSONLines(TextReader):
             if not rows:
                 raise self._refused("is empty; give a file with an object a line")
             keys = {key for row in rows for key in row}
+            if len(keys) > MANY_KEYS and sum(map(len, rows)) < SCATTERED * len(rows) * len(keys):
+                raise self._too_many_keys(f"its first {len(rows):,} lines have {len(keys):,} keys")
             self._sample = _sample(rows[: sample_size(len(keys))], ())
         return self._sample
 
@@ -71,19 +78,44 @@ class JSONLines(TextReader):
     ) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
         kinds, notations = dict(kinds), dict(notations)
+        most = max(MOST_KEYS, 4 * len(kinds))
         with self.source:
             self._go_to(position)
             while (end := self._window.whole_lines()) > self._window.start:
-                rows, lines = self._parsed(end)
-                self._window.go_on(end)
-                if rows:
+                every, lines = self._parsed(end)
+                ends = np.flatnonzero(self._window.bytes[self._window.start : end] == NEWLINE) + self._window.start + 1
+                before, first = 0, self._window.line
+                while before < len(every):
+                    rows = self._for_one_table(every[before:], lines[before:], kinds, most)
+                    after = before + len(rows)
+                    self._window.go_on(end if after == len(every) else int(ends[lines[after - 1] - first]))
                     found = recognise(_sample(rows, kinds))
                     new = {name: column.kind for name, column in found.items()}
                     written = {name: column.notation for name, column in found.items() if column.notation}
                     kinds.update(new)
                     notations.update(written)
-                    where = Numbered(self.source.name, "line", lines)
+                    where = Numbered(self.source.name, "line", lines[before:after])
                     yield replace(self._table(rows, kinds, label, where, notations), new=new, notations=written)
+                    before = after
+                self._window.go_on(end)
+
+    def _for_one_table(self, rows: list[Row], lines: list[int], kinds: Mapping[str, str], most: int) -> list[Row]:
+        """Return the first of the rows, as many as make a table of at most `CELLS`; more keys than `most` are refused."""
+        known, new = len(kinds), set[str]()
+        for t, row in enumerate(rows):
+            new.update(key for key in row if key not in kinds)
+            if known + len(new) > most:
+                extra = next(key for key in row if key not in kinds)
+                if t:
+                    return rows[:t]
+                raise self._too_many_keys(f"the key {extra!r} is one of more than {most:,}", lines[t])
+            if t and (t + 1) * (known + len(new)) > CELLS:
+                return rows[:t]
+        return rows
+
+    def _too_many_keys(self, what: str, line: int | None = None) -> FileRefused:
+        advice = "write what differs from line to line as values, or as features by name (--format vw)"
+        return self._refused(f"{what}; keys are columns: {advice}", line)
 
     def _table(
         self, rows: list[Row], kinds: dict[str, str], label: str | None, where: Where, notations: Mapping[str, str]
