@@ -100,7 +100,7 @@ class JSONLines(TextReader):
                 self._window.go_on(end)
 
     def _for_one_table(self, rows: list[Row], lines: list[int], kinds: Mapping[str, str], most: int) -> list[Row]:
-        """Return the first of the rows, as many as make a table of at most `CELLS`; more keys than `most` are refused."""
+        """Return the first of the rows, as many as a table takes; more keys than `most` are refused."""
         known, new = len(kinds), set[str]()
         for t, row in enumerate(rows):
             new.update(key for key in row if key not in kinds)
