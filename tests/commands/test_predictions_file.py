@@ -11,7 +11,7 @@ import pytest
 
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.whole_files import os_errors_naming, replacing
-from aioli.store.predictions import Spool, write_predictions
+from aioli.store.predictions import Kept, Spool, write_predictions
 
 NAMES = [("no", "yes"), ('a "b", c', "line\nbreak"), ("größe", "大"), ("x" * 10_000, "0")]
 P: Vector = np.array([0.1, 1.0 / 3.0, 5e-324, 1.0 - 2.0**-53, 0.5])
@@ -53,18 +53,18 @@ def test_a_spool_goes_on_behind_the_rows_that_are_kept(tmp_path: Path) -> None:
     path = tmp_path / "spool"
     with Spool(path) as spool:
         spool.add(P[:2], Y[:2])
-        after_two = spool.checksum
+        after_two = spool.kept
         spool.add(P[2:], Y[2:])
         spool.sync()
     with pytest.raises(ValueError, match="are not those of the run"):
-        Spool(path, rows=2, checksum="0" * 64)
-    with Spool(path, rows=2, checksum=after_two) as spool:
+        Spool(path, Kept(2, 0, "0" * 64))
+    with Spool(path, after_two) as spool:
         spool.add(P[4:], Y[4:])
         ((first, entries),) = list(spool)
         assert first == 0
         assert entries["probability"].tolist() == [P[0], P[1], P[4]]
     with pytest.raises(ValueError, match="missing or cut short"):
-        Spool(path, rows=4)
+        Spool(path, Kept(4))
 
 
 def write_half(target: Path) -> None:
