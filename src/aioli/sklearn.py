@@ -7,13 +7,22 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aioli.learners.batch.any_order import learn_in_any_order, plan_for
-from aioli.learners.batch.averaging import average_log_odds, log_odds
+from aioli.learners.batch.averaging import average_log_odds, average_log_probabilities, log_odds
 from aioli.learners.batch.online_to_batch import OnlineToBatch
 from aioli.learners.batch.row_weights import rows_of_weight, weights_by_class
-from aioli.learners.cloning import fresh_copy, learn_rows_as_batch
-from aioli.learners.protocol import HasCoefficients, Learner, names_columns
+from aioli.learners.cloning import fresh_copy, fresh_for_classes, learn_rows_as_batch, takes_classes
+from aioli.learners.protocol import (
+    AnyLearner,
+    ClassLearner,
+    HasCoefficients,
+    Learner,
+    knows_classes,
+    names_columns,
+    plays_two_classes,
+)
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
+from aioli.outcomes.class_labels import Label
 
 if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that are used
 
@@ -58,12 +67,13 @@ __all__ = ["AIOLIClassifier"]
 
 
 class AIOLIClassifier(ClassifierMixin, BaseEstimator):
-    r"""Online logistic regression as a scikit-learn classifier of two classes.
+    r"""Online logistic regression as a scikit-learn classifier.
 
     `fit` learns a batch: the same rows give the same model, bit for bit, whatever their order. `partial_fit` goes on
     with a stream, batch by batch, all of whose rows are announced before the first of their labels. The rows of
     `predict_proba` are $(1-p, p)$, where p is what the learner would announce if the row came next, averaged where
-    there are several. Dense, CSR, pandas and polars rows; any two labels.
+    there are several. Of more than two classes they are those of `learner(classes=…)`, in the order of `classes_`.
+    Dense, CSR, pandas and polars rows; any labels.
 
     Parameters
     ----------
@@ -71,7 +81,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         A learner that has seen nothing, such as `AIOLI(radius=2.0)`: a copy of it learns, so that it stays a template.
         None is `Auto()`, which needs no tuning and no scaling of the columns.
     class_weight
-        Weights by label, 1 for those not named; "balanced", for `fit` only, is $n/(2n_k)$ for a class of $n_k$ of the
+        Weights by label, 1 for those not named; "balanced", for `fit` only, is $n/(Kn_k)$ for a class of $n_k$ of the
         n rows, `sample_weight` counted in. They multiply `sample_weight`.
     average
         m: predict by the average of the learner's states before m rounds drawn uniformly (`OnlineToBatch`), whose
@@ -90,12 +100,12 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     learners_
         One learner for each of the orders; after `partial_fit` alone, one.
     classes_
-        The two labels, sorted; p is the probability of the second.
+        The labels, sorted; where there are two, p is the probability of the second.
     n_features_in_, feature_names_in_
         The number of the columns, and their names where the rows of the first call had any.
     coef_, intercept_
         The centre w of what the learner knows, where it has one, as `AIOLI` does. Its predictions hedge, so they are
-        nearer to ½ than w alone would say.
+        nearer to ½ than w alone would say. One row a class, where there are more than two.
 
     Notes
     -----
@@ -120,14 +130,14 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     0.8
     """
 
-    learners_: list[Learner]
+    learners_: list[Learner] | list[ClassLearner]
     classes_: Any
     n_features_in_: int
     feature_names_in_: Any
 
     def __init__(
         self,
-        learner: Learner | None = None,
+        learner: AnyLearner | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
         average: int | None = None,
         orders: int | None = None,
@@ -144,8 +154,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         with _all_or_nothing(self):
             rows, labels = self._validated(X, y, reset=True)
             encoder = LabelEncoder().fit(labels)
-            orders, passes = plan_for(self._fresh(), rows.shape, self.orders, self.passes)
-            self._begin(encoder.classes_, orders)
+            passes = self._begin(encoder.classes_, rows.shape)
             codes = encoder.transform(labels)
             weights = _as_weights(sample_weight, len(codes))
             if weights is not None and not weights.any():
@@ -157,13 +166,14 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                     f"every row is of one class, {label!r}; give rows of two, or use partial_fit with classes=[…]"
                 )
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
-            learn_in_any_order(self.learners_, rows, codes.astype(np.float64), stakes, passes)
+            told = None if self._plays_two() else self._told(codes)
+            learn_in_any_order(self.learners_, rows, codes.astype(np.float64), stakes, passes, told)
         return self
 
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
         """Go on learning, from a batch whose rows are all announced before its labels come.
 
-        The first call must be given both `classes`.
+        The first call must be given all `classes`.
         """
         with _all_or_nothing(self):
             first = "learners_" not in vars(self)
@@ -185,60 +195,85 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
             rows, codes, stakes = rows_of_weight(rows, codes, stakes)
             for learner in self.learners_ if len(codes) else ():
-                learn_rows_as_batch(learner, rows, codes, stakes)
+                learn_rows_as_batch(learner, rows, codes if self._plays_two() else self._told(codes), stakes)
         return self
 
     def predict_proba(self, X: object) -> Matrix:
-        """Return the probabilities of the two classes, a row each."""
+        """Return the probabilities of the classes, a row each."""
+        if not self._plays_two():
+            return np.exp(self.predict_log_proba(X))
         return np.column_stack([1.0 - (p := self._positive(X)), p])
 
     def predict_log_proba(self, X: object) -> Matrix:
         """Return logarithms of the probabilities, from the log-odds: accurate where one is next to 0 or 1."""
         z = self.decision_function(X)
+        if not self._plays_two():
+            return z
         return -np.column_stack([softplus_many(z), softplus_many(-z)])
 
     def decision_function(self, X: object) -> Vector:
-        """Return the log-odds of the second class; above 0 where it is the likelier."""
-        learners, rows = self._fitted(), self._rows(X)
+        """Return the log-odds of the second class; above 0 where it is the likelier.
+
+        Of more than two classes, return the logarithms of their probabilities, a column each.
+        """
+        if many := self._learners_of_many():
+            return average_log_probabilities(many, self._rows(X))
+        learners, rows = self._learners_of_two(), self._rows(X)
         if len(learners) == 1:
             return learners[0].predict_logit_many(rows)
         return average_log_odds([log_odds(learner, rows) for learner in learners])
 
     def predict(self, X: object) -> Any:
-        """Return the likelier class of each row."""
+        """Return the likeliest class of each row."""
+        if not self._plays_two():
+            return self.classes_[self.decision_function(X).argmax(axis=1)]
         p = self._positive(X)
         return self.classes_[(p > 0.5).astype(np.intp)]
 
     @property
-    def learner_(self) -> Learner:
+    def learner_(self) -> AnyLearner:
         """The first of `learners_`."""
         return self.learners_[0]
 
     @property
     def coef_(self) -> Matrix:
-        """The centre of what the learner knows, of shape (1, columns)."""
-        return self._centre()[None, 1:]
+        """The centre of what the learner knows, of shape (1, columns), or one row a class."""
+        return self._centre()[:, 1:]
 
     @property
     def intercept_(self) -> Vector:
-        """The intercept, of shape (1,); 0 where the learner has none."""
-        return self._centre()[:1]
+        """The intercept, of shape (1,), or one a class; 0 where the learner has none."""
+        return self._centre()[:, 0]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.multi_class = self._takes_many()
         tags.input_tags.sparse = True
         return tags
 
     # ---- within
 
-    def _fitted(self) -> list[Learner]:
+    def _takes_many(self) -> bool:
+        return self.average is None and takes_classes(self.learner)
+
+    def _learners_of_two(self) -> list[Learner]:
         check_is_fitted(self, "learners_")
-        return self.learners_
+        return [learner for learner in self.learners_ if plays_two_classes(learner)]
+
+    def _learners_of_many(self) -> list[ClassLearner]:
+        check_is_fitted(self, "learners_")
+        return [learner for learner in self.learners_ if knows_classes(learner)]
+
+    def _plays_two(self) -> bool:
+        return not self._learners_of_many()
+
+    def _told(self, codes: Any) -> Any:
+        """Return the labels as the learners know them."""
+        return np.array(_plain_labels(self.classes_), dtype=object)[codes]
 
     def _positive(self, X: object) -> Vector:
         """Return each row's probability of the second class, the mean of the learners'."""
-        learners, rows = self._fitted(), self._rows(X)
+        learners, rows = self._learners_of_two(), self._rows(X)
         if len(learners) == 1:
             return learners[0].predict_many(rows)
         return np.asarray(np.mean([learner.predict_many(rows) for learner in learners], axis=0))
@@ -251,29 +286,50 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         return rows, labels
 
-    def _fresh(self) -> Learner:
-        return fresh_copy(self.learner) if self.average is None else OnlineToBatch(self.learner, states=self.average)
+    def _fresh(self, classes: Any) -> AnyLearner:
+        """Return a new learner for these classes: of two, where there are two and the template is for two."""
+        template = self.learner
+        if (template is None or plays_two_classes(template)) and (len(classes) <= 2 or self.average is not None):
+            return fresh_copy(template) if self.average is None else OnlineToBatch(template, states=self.average)
+        return fresh_for_classes(template, _plain_labels(classes))
 
-    def _begin(self, classes: Any, orders: int = 1) -> None:
+    def _begin(self, classes: Any, shape: tuple[int, int] | None = None) -> int:
+        """Make the learners, for rows of this shape, or for a stream; return how often the rows are played."""
         kind = type_of_target(classes)
-        if kind != "binary":
-            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        if kind != "binary" and not self._takes_many():
+            raise ValueError(
+                f"Only binary classification is supported. The type of the target is {kind}. Use Auto or AIOLI, "
+                "without an average."
+            )
         self.classes_ = classes
-        self.learners_ = [self._fresh() for _ in range(orders)]
+        first = self._fresh(classes)
+        orders, passes = (1, 1) if shape is None else plan_for(first, shape, self.orders, self.passes)
+        learners = [first, *(self._fresh(classes) for _ in range(orders - 1))]
+        many = [learner for learner in learners if knows_classes(learner)]
+        self.learners_ = many or [learner for learner in learners if plays_two_classes(learner)]
         for learner in self.learners_:
             if names_columns(learner) and "feature_names_in_" in vars(self):
                 learner.feature_names_ = self.feature_names_in_.tolist()
+        return passes
 
-    def _centre(self) -> Vector:
+    def _centre(self) -> Matrix:
+        check_is_fitted(self, "learners_")
         centres = []
-        for learner in self._fitted():
+        for learner in self.learners_:
             if not isinstance(learner, HasCoefficients):
                 raise AttributeError(
                     f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
                 )
-            w = learner.coefficients_
-            centres.append(w if learner.intercept else np.concatenate([[0.0], w]))
+            w = np.atleast_2d(learner.coefficients_)
+            centres.append(w if learner.intercept else np.column_stack([np.zeros(len(w)), w]))
         return np.asarray(np.mean(centres, axis=0))
+
+
+def _plain_labels(classes: Any) -> list[Label]:
+    """Return the labels as a learner takes them: as they are, or their numbers where they are no texts or numbers."""
+    labels: list[Any] = classes.tolist()
+    plain = all(isinstance(label, (str, int, float)) for label in labels)
+    return labels if plain else list(range(len(labels)))
 
 
 def _as_weights(sample_weight: object, count: int) -> Vector | None:

@@ -26,9 +26,9 @@ __all__ = [
 
 CLASS_LIBRARIES = {
     "river": "River",
-    "forests": "River's forests",
     "vw": "Vowpal Wabbit",
     "sklearn": "scikit-learn",
+    "forests": "River's forests",
     "boosting": "scikit-learn's boosting",
     "persistence": "persistence",
 }

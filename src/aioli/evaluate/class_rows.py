@@ -39,4 +39,4 @@ def before_third_class(learner: Learner, batch: Batch, rows: int) -> tuple[AnyLe
             value=label,
             remedy="use Auto or AIOLI, or keep the rows of two classes",
         )
-    return learner.with_classes(list(batch.classes[:2])), rows
+    return learner.with_classes(batch.classes[0], batch.classes[1]), rows

@@ -1,14 +1,16 @@
 """Copies a learner for use inside another object, and teaches it rows; weights that it cannot take are refused."""
 
 import copy
-from collections.abc import Sized
+from collections.abc import Sequence, Sized
+from inspect import signature
 
-from aioli.errors import CapabilityMissing
+from aioli.errors import CapabilityMissing, ParameterRefused
 from aioli.learners.auto.auto import Auto
-from aioli.learners.protocol import Learner, learns_late, require_fresh, weighs
+from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, learns_late, require_fresh, weighs
 from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Label
 
-__all__ = ["fresh_copy", "learn_rows", "learn_rows_as_batch"]
+__all__ = ["fresh_copy", "fresh_for_classes", "learn_rows", "learn_rows_as_batch", "takes_classes"]
 
 
 def fresh_copy(template: Learner | None) -> Learner:
@@ -18,7 +20,42 @@ def fresh_copy(template: Learner | None) -> Learner:
     return copy.deepcopy(require_fresh(template, "; give a fresh one: a copy of it will learn"))
 
 
-def learn_rows(learner: Learner, X: object, labels: object, weights: object = None) -> Vector:
+def takes_classes(template: AnyLearner | None) -> bool:
+    """Return whether a learner of this kind can be made for any number of classes; `Auto` where none was given."""
+    kind = Auto if template is None else type(template)
+    return "classes" in signature(kind).parameters
+
+
+def fresh_for_classes(template: AnyLearner | None, labels: Sequence[Label]) -> ClassLearner:
+    """Return a learner of the template's parameters for these classes that has seen nothing.
+
+    A template for two classes is made again for these; one that has declared its classes must have declared these.
+    """
+    if template is None:
+        return _of_classes(Auto(classes=list(labels)))
+    if template.rounds:
+        require_fresh(template, "; give a fresh one: a copy of it will learn")
+    if not takes_classes(template):
+        raise CapabilityMissing(
+            f"{type(template).__name__} is for two classes, and {len(labels)} came; use Auto or AIOLI"
+        )
+    given = {name: vars(template)[name] for name in signature(type(template)).parameters if name in vars(template)}
+    declared = given.get("classes")
+    if declared is not None and not isinstance(declared, str) and set(declared) != set(labels):
+        raise ParameterRefused(
+            f"the learner was made for the classes {list(declared)}, and {list(labels)} came; give it classes='any'",
+            parameter="classes",
+            value=list(labels),
+        )
+    return _of_classes(type(template)(**{**given, "classes": list(labels)}))
+
+
+def _of_classes(made: object) -> ClassLearner:
+    assert isinstance(made, ClassLearner)
+    return made
+
+
+def learn_rows(learner: AnyLearner, X: object, labels: object, weights: object = None) -> Vector:
     """Learn from the rows in order, weighted where weights came: a learner that takes none refuses them."""
     if weights is None:
         return learner.learn_many(X, labels)
@@ -29,7 +66,7 @@ def learn_rows(learner: Learner, X: object, labels: object, weights: object = No
     return learner.learn_many(X, labels, weights)
 
 
-def learn_rows_as_batch(learner: Learner, X: object, labels: Sized, weights: object = None) -> Vector:
+def learn_rows_as_batch(learner: AnyLearner, X: object, labels: Sized, weights: object = None) -> Vector:
     """Learn from rows that were all announced before the first of their labels, where the learner learns late."""
     if len(labels) > 1 and learns_late(learner):
         return learner.learn_batch(X, labels, weights)

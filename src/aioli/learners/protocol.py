@@ -143,6 +143,9 @@ class ClassLearner(Protocol):
     def predict_logits(self, x: object) -> Vector:
         """Return the logarithms of `predict`; changes nothing."""
 
+    def predict_logits_many(self, X: object) -> Matrix:
+        """Return the logarithms of `predict_many`; changes nothing."""
+
     def learn(self, x: object, y: object) -> Vector:
         """Learn from the row and its label; returns the probabilities announced before the label."""
 
@@ -157,8 +160,8 @@ AnyLearner: TypeAlias = Learner | ClassLearner
 class TurnsToClasses(Protocol):
     """A learner of two classes that can go on with more."""
 
-    def with_classes(self, labels: Sequence[Label]) -> ClassLearner:
-        """Return a learner of any number of classes that knows what this one has learned of these two, 0 and 1."""
+    def with_classes(self, negative: Label = 0, positive: Label = 1) -> ClassLearner:
+        """Return a learner of any number of classes that goes on from what this one knows; 0 and 1 were these two."""
 
 
 class Certifies(Learner, Protocol):

@@ -7,16 +7,17 @@ cross-validated maximum likelihood (`python -m benchmarks.batch_call`, docs/batc
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import RowRefused
 from aioli.learners.auto.auto import Auto
+from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.cloning import learn_rows
 from aioli.learners.parameters import require_whole
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import AnyLearner
 from aioli.numerics.compiling import Vector
 from aioli.streams.matrices import Values
 
@@ -40,7 +41,7 @@ class Plan(NamedTuple):
     passes: int
 
 
-def plan_for(learner: Learner, shape: tuple[int, int], orders: int | None = None, passes: int | None = None) -> Plan:
+def plan_for(learner: AnyLearner, shape: tuple[int, int], orders: int | None = None, passes: int | None = None) -> Plan:
     """Return the shuffles and passes of a learner on rows of this shape: one of either, but for `Auto`, if not given.
 
     >>> plan_for(Auto(), (500, 20)), plan_for(Auto(), (500, 2000)), plan_for(Auto(), (1_000_000, 20))
@@ -48,7 +49,7 @@ def plan_for(learner: Learner, shape: tuple[int, int], orders: int | None = None
     """
     rows, columns = shape
     usual = Plan(1, 1)  # whoever chooses a learner has chosen how strongly a row is learned
-    if isinstance(learner, Auto):
+    if isinstance(learner, (Auto, ClassAuto)):
         shuffles = min(ORDERS, max(1, SHUFFLED_ROWS // max(rows, 1)))
         usual = Plan(shuffles, PASSES if ROWS_A_COLUMN * columns <= rows <= LONG else 1)
     return Plan(
@@ -58,9 +59,17 @@ def plan_for(learner: Learner, shape: tuple[int, int], orders: int | None = None
 
 
 def learn_in_any_order(
-    learners: Sequence[Learner], X: Values, labels: Vector, weights: Vector | None, passes: int = 1
+    learners: Sequence[AnyLearner],
+    X: Values,
+    labels: Vector,
+    weights: Vector | None,
+    passes: int = 1,
+    told: NDArray[Any] | None = None,
 ) -> None:
-    """Teach each learner all rows of weight above 0, in shuffles of its own; refusals number rows as the call does."""
+    """Teach each learner all rows of weight above 0, in shuffles of its own; refusals number rows as the call does.
+
+    `told` are the labels that the learners are given, where those of many classes are not numbers.
+    """
     first = canonical_order(X, labels, weights)
     if weights is not None:
         first = first[weights[first] != 0.0]
@@ -69,7 +78,12 @@ def learn_in_any_order(
         for _ in range(passes):
             order = first[rng.permutation(len(first))]
             try:
-                learn_rows(learner, X[order], labels[order], None if weights is None else weights[order])
+                learn_rows(
+                    learner,
+                    X[order],
+                    (labels if told is None else told)[order],
+                    None if weights is None else weights[order],
+                )
             except RowRefused as error:
                 if error.row is None:
                     raise

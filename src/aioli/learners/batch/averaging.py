@@ -4,11 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from aioli.learners.protocol import Learner, weighs
-from aioli.numerics.compiling import Vector
+from aioli.learners.protocol import ClassLearner, Learner, weighs
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many, softplus_many
 
-__all__ = ["average_log_odds", "log_odds"]
+__all__ = ["average_log_odds", "average_log_probabilities", "log_odds"]
 
 
 def average_log_odds(given: Sequence[Vector]) -> Vector:
@@ -23,6 +23,12 @@ def average_log_odds(given: Sequence[Vector]) -> Vector:
         return given[0]
     Z = np.array(given)
     return np.asarray(np.logaddexp.reduce(-softplus_many(-Z)) - np.logaddexp.reduce(-softplus_many(Z)))
+
+
+def average_log_probabilities(learners: Sequence[ClassLearner], X: object) -> Matrix:
+    """Return the logarithm of the mean of the learners' probabilities of every class, adding up to 1. O(mK) a row."""
+    Z = np.logaddexp.reduce([learner.predict_logits_many(X) for learner in learners])
+    return np.asarray(Z - np.logaddexp.reduce(Z, axis=1)[:, None])
 
 
 def log_odds(learner: Learner, X: object) -> Vector:

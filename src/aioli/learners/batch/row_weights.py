@@ -16,9 +16,9 @@ def weights_by_class(class_weight: object, labels: Sequence[Any], codes: Any, we
     Parameters
     ----------
     class_weight
-        Weights by label; "balanced" for n / (2 nₖ); None for 1.
+        Weights by label; "balanced" for n / (K nₖ); None for 1.
     labels, codes
-        The two labels, and each row's place among them.
+        The labels of the K classes, and each row's place among them.
     weights
         Those of the rows, which count in how often a class came.
 
@@ -28,8 +28,8 @@ def weights_by_class(class_weight: object, labels: Sequence[Any], codes: Any, we
     if class_weight is None:
         return weights
     if isinstance(class_weight, str) and class_weight == "balanced":
-        counts = np.bincount(codes, weights, minlength=2)
-        by_class = counts.sum() / (2.0 * counts)
+        counts = np.bincount(codes, weights, minlength=len(labels))
+        by_class = counts.sum() / (len(labels) * counts)
     elif isinstance(class_weight, Mapping):
         unknown = [label for label in class_weight if label not in labels]
         if unknown:
