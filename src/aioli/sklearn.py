@@ -19,6 +19,7 @@ from aioli.learners.protocol import (
     knows_classes,
     names_columns,
     plays_two_classes,
+    require_any_learner,
 )
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
@@ -288,7 +289,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def _fresh(self, classes: Any) -> AnyLearner:
         """Return a new learner for these classes: of two, where there are two and the template is for two."""
-        template = self.learner
+        template = None if self.learner is None else require_any_learner(self.learner)
         if (template is None or plays_two_classes(template)) and (len(classes) <= 2 or self.average is not None):
             return fresh_copy(template) if self.average is None else OnlineToBatch(template, states=self.average)
         return fresh_for_classes(template, _plain_labels(classes))

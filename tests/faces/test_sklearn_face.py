@@ -251,22 +251,18 @@ def test_what_is_refused_says_why_and_leaves_no_trace() -> None:
     long = np.vstack([X, [[1e200, 0.0, 0.0, 0.0]]])
     for model in (AIOLIClassifier(AIOLI()), AIOLIClassifier(AIOLI()).fit(X[:, :3], y)):
         refused(model, "one class, 1.0", "fit", X, np.ones(len(X)))
-        refused(
-            model,
-            "Only binary classification is supported. The type of the target is multiclass",
-            "fit",
-            X,
-            np.arange(len(X)) % 3,
-        )
         refused(model, "zero for every row", "fit", X, y, np.zeros(len(X)))
         refused(model, "one class", "fit", X, y, y)
         refused(model, r"sample_weight.shape == \(3,\)", "fit", X, y, [1.0, 2.0, 3.0])
         refused(model, "Negative values", "fit", X, y, -np.ones(len(X)))
         refused(model, "row 120: .*longer than", "fit", long, np.append(y, 1.0))
         refused(model, "row 120: .*longer than", "fit", long, np.append(y, 1.0), np.append(np.arange(120.0), 1.0))
+    only_two = "Only binary classification is supported. The type of the target is multiclass. Use Auto or AIOLI"
+    for two in (AIOLIClassifier(OGD()), AIOLIClassifier(average=8)):
+        refused(two, only_two, "fit", X, np.arange(len(X)) % 3)
+        refused(two, only_two, "partial_fit", X, y, classes=[0, 1, 2])
     fresh = AIOLIClassifier()
     refused(fresh, "classes must be passed", "partial_fit", X, y)
-    refused(fresh, "multiclass", "partial_fit", X, y, classes=[0, 1, 2])
     refused(fresh, "unseen labels", "partial_fit", X, y, classes=["a", "b"])
     known = AIOLIClassifier().partial_fit(X, y, classes=[0, 1])
     refused(known, "on the first call", "partial_fit", X, y, classes=[1, 2])

@@ -22,8 +22,9 @@ def fresh_copy(template: Learner | None) -> Learner:
 
 def takes_classes(template: AnyLearner | None) -> bool:
     """Return whether a learner of this kind can be made for any number of classes; `Auto` where none was given."""
-    kind = Auto if template is None else type(template)
-    return "classes" in signature(kind).parameters
+    if template is None:
+        return True
+    return isinstance(template, (Learner, ClassLearner)) and "classes" in signature(type(template)).parameters
 
 
 def fresh_for_classes(template: AnyLearner | None, labels: Sequence[Label]) -> ClassLearner:
