@@ -93,7 +93,7 @@ def test_classes_that_appear_cost_little_more_than_classes_declared() -> None:
     declared, found = ClassAuto(classes=sorted(set(y))), ClassAuto(classes="any")
     declared.learn_many(X, y)
     p = found.learn_many(X, y)
-    assert found.loss <= declared.loss + 45.0  # the escape, of six classes
+    assert found.loss <= declared.loss + 15.0  # the escape, of six classes
     for label in set(y):
         first, column = y.index(label), found.classes_.index(label)
         assert_array_equal(p[:first, column], 0.0)

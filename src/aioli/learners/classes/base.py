@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused
 from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
@@ -13,7 +14,7 @@ from aioli.learners.ledger import Ledger
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import ClassLabels, Codes, Label, plain_label
-from aioli.outcomes.escape import Flags, escape_code_length, escape_probabilities, escape_probability
+from aioli.outcomes.escape import Escape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.rows import Rows, as_weights
@@ -51,8 +52,9 @@ class ClassRowsLearner(NamedColumns):
         super().__init__()
         self._labels = ClassLabels(classes)
         self._intercept, self._widest = intercept, widest
-        self._rounds, self._new = 0, 0
+        self._rounds = 0
         self._loss = 0.0
+        self._escape = Escape()  # played where classes may appear
         self._ledger = Ledger()
 
     # ---- what a subclass writes
@@ -97,7 +99,7 @@ class ClassRowsLearner(NamedColumns):
     @property
     def escape(self) -> float:
         """The probability announced for a class that nobody has seen; 0 where all classes were declared."""
-        return escape_probability(self._rounds, self._new) if self._labels.open else 0.0
+        return self._escape.probability if self._labels.open else 0.0
 
     # ---- predicting
 
@@ -207,29 +209,29 @@ class ClassRowsLearner(NamedColumns):
             part = slice(start, start + len(chunk))
             self._play_chunk(chunk, codes[part], stakes[part], is_new[part], log_p[part])
         self._labels.add(new)
-        log_p = self._with_escape(log_p, codes, is_new) if late is None else late
+        log_p = self._with_escape(log_p, codes, is_new)
+        log_p = log_p if late is None else late
         own = log_p[np.arange(len(rows)), codes]
         if late is not None and self._labels.open:  # a class not known when the row was announced
             unknown = np.flatnonzero(np.isinf(own))
             own[unknown] = log_remainders(late[unknown])
             log_p[unknown, codes[unknown]] = own[unknown]
         self._rounds += len(rows)
-        self._new += int(is_new.sum())
         self._loss -= float(stakes @ own)
         if announced is not None:
             self._ledger.settle(announced.tickets)
         return log_p
 
-    def _with_escape(self, log_p: Matrix, codes: Codes, is_new: Flags) -> Matrix:
-        """Return what is announced where new classes may come."""
+    def _with_escape(self, log_p: Matrix, codes: Codes, is_new: NDArray[np.bool_]) -> Matrix:
+        """Return what is announced where new classes may come, and count the classes of the rows."""
         if self._labels.open:
-            escape = escape_probabilities(self._rounds, self._new, is_new)
+            escape = self._escape.play(codes)
             with np.errstate(divide="ignore"):
                 log_p += np.log1p(-escape)[:, None]
             log_p[is_new, codes[is_new]] = np.log(escape[is_new])
         return log_p
 
-    def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: Flags, log_p: Matrix) -> None:
+    def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
         """Play rows in order, a class being added in front of the row that brings it."""
         begin = 0
         for end in [*np.flatnonzero(is_new).tolist(), len(X)]:
@@ -254,12 +256,13 @@ class ClassRowsLearner(NamedColumns):
 
     def _counts(self) -> dict[str, Plain]:
         """Return what is counted here, for a snapshot."""
-        return {"names": self._names, "rounds": self._rounds, "new": self._new, "loss": self._loss}
+        return {"names": self._names, "rounds": self._rounds, "loss": self._loss}
 
     def _restore_counts(self, snapshot: Snapshot) -> None:
         """Take what is counted here from a snapshot."""
         self._labels = ClassLabels.restore(snapshot.part("labels"))
-        self._rounds, self._new = snapshot.whole("rounds"), snapshot.whole("new")
+        self._rounds = snapshot.whole("rounds")
+        self._escape = Escape.restore(snapshot.part("escape"))
         self._loss = snapshot.number("loss")
         if "ledger" in snapshot.parts:
             self._ledger = Ledger.restore(snapshot.part("ledger"))
@@ -267,13 +270,13 @@ class ClassRowsLearner(NamedColumns):
 
     @property
     def _parts(self) -> dict[str, Snapshot]:
-        """The parts of a snapshot that are kept here: the labels, and the announcements where there were any."""
+        """The parts of a snapshot that are kept here: labels, escape, and the announcements where there were any."""
         ledger = {"ledger": self._ledger.snapshot()} if self._ledger.issued else {}
-        return {"labels": self._labels.snapshot(), **ledger}
+        return {"labels": self._labels.snapshot(), "escape": self._escape.snapshot(), **ledger}
 
     def _promised(self, theorem: float) -> float:
         """Return what the theorem and the escape's code length promise together."""
-        return theorem + (escape_code_length(self._rounds, self._new) if self._labels.open else 0.0)
+        return theorem + (self._escape.code_length() if self._labels.open else 0.0)
 
     def _repr_suffix(self) -> str:
         """Return rows, classes, mean loss and certificate as a comment behind the repr; empty before the first row."""

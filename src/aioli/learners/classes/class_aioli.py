@@ -132,6 +132,8 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
                 if loss == loss:
                     self._rounds += 1
                     self._loss += loss
+                    if self._labels.open:
+                        self._escape.play(np.array([code]))
                     return p
         return super().learn(x, y, weight, logits, announced)
 
@@ -237,7 +239,8 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         elif other._state is not None:
             self._set(restore_state(other._state.snapshot()))
         self._labels.add(new)
-        self._rounds, self._new = self._rounds + other._rounds, self._new + other._new
+        self._rounds += other._rounds
+        self._escape.merge(other._escape, places)
         self._loss += other._loss
         self._names = self._names or other._names
         return self
