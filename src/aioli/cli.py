@@ -145,6 +145,9 @@ def _parser() -> argparse.ArgumentParser:
 def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
     _add_playing(run)
+    second = run.add_argument_group("labels in a second file")
+    second.add_argument("--labels", metavar="FILE", help="a file of labels; --label is then one of its columns")
+    second.add_argument("--key", metavar="COLUMN", help="the column of both files that says which label is which row's")
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
     _add_top(results)
@@ -287,6 +290,8 @@ def _run(given: argparse.Namespace) -> int:
         run_stream(
             RunOptions(
                 **_playing(given),
+                labels=given.labels,
+                key=given.key,
                 predictions=given.predictions,
                 save=given.save,
                 top=given.top,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from command_files import write_visits
+from command_files import HEADER, visits, write_visits
 from thoroughness import in_full_or_quickly
 
 ROWS = 3_000
@@ -73,6 +73,20 @@ def test_rows_that_wait_for_their_labels_survive_it_too(
     arguments = [str(file), "--label", "bought", "--learner", learner, *late]
     stage = ("aioli.store.checkpoints", "Checkpoints.keep", 5, True)
     times = in_full_or_quickly(5, 2)
+    told = played(tmp_path, arguments=arguments, ending=".csv", seed=5, times=times, most=3, stages=[stage])
+    assert told["differences"] == []
+    assert told["identical"] == told["runs"] == times + 1
+    assert told["staged"] == 1
+
+
+def test_labels_of_a_second_file_survive_it_too(tmp_path: Path) -> None:
+    rows, labels, cells = tmp_path / "rows.csv", tmp_path / "labels.csv", list(visits(ROWS))
+    seen = [",".join([f"v{t}", str(t), *each[:-1]]) for t, each in enumerate(cells)]
+    rows.write_text("\n".join(["visit,at," + ",".join(HEADER[:-1]), *seen]) + "\n")
+    late = sorted((t + 7 * (t % 40), t) for t in range(ROWS) if t % 11)
+    labels.write_text("\n".join(["visit,at,bought", *(f"v{t},{when},{cells[t][-1]}" for when, t in late)]) + "\n")
+    arguments = [str(rows), "--labels", str(labels), "--key", "visit", "--time", "at", "--learner", "AIOLI"]
+    times, stage = in_full_or_quickly(5, 2), ("aioli.store.checkpoints", "Checkpoints.keep", 5, True)
     told = played(tmp_path, arguments=arguments, ending=".csv", seed=5, times=times, most=3, stages=[stage])
     assert told["differences"] == []
     assert told["identical"] == told["runs"] == times + 1

@@ -10,6 +10,8 @@ from aioli.evaluate.delayed import Delay, read_delay
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.joined_stream import JoinedStream
+from aioli.streams.label_file import LabelFile
 from aioli.streams.many_labels import ClassRule
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
@@ -122,6 +124,8 @@ class RunOptions(Options):
         Files to write.
     top
         How many of the likeliest classes are written for each row; None for all.
+    labels, key
+        A second file, which has the labels, and the column of both files that tells which label is which row's.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
     """
@@ -129,15 +133,44 @@ class RunOptions(Options):
     predictions: str | None = None
     save: str | None = None
     top: int | None = None
+    labels: str | None = None
+    key: str | None = None
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
+
+    @property
+    def lateness(self) -> Delay | None:
+        """How late the labels come: those of a second file at their times, or in time where no time is asked for."""
+        if (self.labels is None) != (self.key is None):
+            raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
+        if self.labels is None or self.delay is not None or self.batch is not None:
+            return super().lateness
+        return Delay(rows=0) if self.reading.time is None else Delay(listed=True)
+
+    @property
+    def class_rule(self) -> ClassRule:
+        """How many labels a file may have: those of a second file, as late ones, are of two classes."""
+        return super().class_rule if self.labels is None or self.told_classes is not None else "two"
+
+    def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
+        """Open the stream, with the labels of the second file where there is one."""
+        if self.labels is None or self.key is None:
+            return super().stream(snapshot)
+        if self.source.startswith(SCHEME):
+            raise AioliError(f"{self.source}: has labels of its own; --labels is for files")
+        asked, late = self.reading, self.lateness
+        own_times = asked.time if late is not None and late.listed else None
+        return JoinedStream(
+            self.source, asked, LabelFile(self.labels, self.key, asked.label, asked.positive, own_times), snapshot
+        )
 
     def fingerprint(self) -> dict[str, Plain]:
         """Return the options that must be equal for a checkpoint to be resumed."""
         asked = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
         asked |= {} if self.classes is None else {"classes": self.classes}
         late = {"delay": self.delay, "batch": self.batch}
+        late |= {} if self.labels is None else {"labels": self.labels, "key": self.key}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}
         plain: dict[str, Plain] = json.loads(json.dumps({**asked, **late, **written, **asdict(self.reading)}))
         return plain

@@ -11,6 +11,7 @@ from aioli.commands.options import RunOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_outside
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError
+from aioli.evaluate.delayed import LatePlayer
 from aioli.evaluate.run import Run
 from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
@@ -26,9 +27,10 @@ def run_stream(options: RunOptions) -> None:
     if options.resume and options.checkpoint is None:
         raise AioliError("--resume needs --checkpoint DIR: the folder that the run was kept in")
     results = [options.save, options.report, options.predictions]
-    check_apart([options.source], results)
+    read = [options.source] if options.labels is None else [options.source, options.labels]
+    check_apart(read, results)
     if options.checkpoint is not None:
-        check_outside(options.checkpoint, [options.source, *results])
+        check_outside(options.checkpoint, [*read, *results])
     for path in (options.save, options.report):
         if path is not None:
             check_target(path)
@@ -51,8 +53,10 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         show_to_adversary(stream, learner)
         check_answers(stream, late)
         with _spool(options, kept) as spool:
-            observers = [] if spool is None else [spool]
+            observers = [] if spool is None or options.labels is not None else [spool]
             run = Run(stream, learner, observers, with_extremes=options.report is not None, delay=late)
+            if spool is not None and options.labels is not None and isinstance(run.player, LatePlayer):
+                run.player.record = spool.add  # in the order of the rows, whatever that of the labels
             if kept is not None:
                 kept.restore(run)
             with closing(run):

@@ -7,6 +7,7 @@ from aioli import __version__
 from aioli.commands.class_predict import class_names
 from aioli.commands.class_summary import class_details, class_figures, write_class_report
 from aioli.commands.display import as_json, as_lines
+from aioli.commands.joined_labels import check_some_met, join_counts, join_sentences
 from aioli.commands.options import Options, RunOptions
 from aioli.errors import AioliError
 from aioli.evaluate.class_scores import ClassScores
@@ -49,7 +50,7 @@ def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: f
     summary = summarize(run, seconds, rows_per_second)
     if options.as_json and isinstance(run.scores, ClassScores):
         summary |= class_details(run.scores)
-    print(as_json(summary) if options.as_json else "\n" + as_lines(summary))
+    print(as_json(summary) if options.as_json else "\n".join(["", as_lines(summary), *join_sentences(run.stream)]))
 
 
 def find_regret(run: Run) -> None:
@@ -64,8 +65,9 @@ def find_regret(run: Run) -> None:
 
 
 def check_rows(source: str, run: Run) -> None:
-    """Refuse a stream that had no row."""
+    """Refuse a stream that had no row, or whose rows had no label."""
     if not run.rows:
+        check_some_met(run.stream)
         raise AioliError(f"{source}: has a header but no row; there is nothing to learn from")
 
 
@@ -114,6 +116,7 @@ def summarize(run: Run, seconds: float, rows_per_second: float) -> dict[str, obj
     return {
         "rows": run.rows,
         **({} if run.delay is None else {"game": str(run.delay)}),
+        **join_counts(run.stream),
         "log_loss": scores.log_loss,
         "clipped": scores.clipped,
         "base_rate": scores.base_rate,
@@ -145,6 +148,7 @@ def notes_of(run: Run) -> list[str]:
             f"The game: {run.delay}. Every row was announced without them, and the base rate knows a label when the "
             "learner does."
         )
+    notes += join_sentences(run.stream)
     if certificate is not None:
         notes.append(f"The certificate holds against {ball_of(run.learner, certificate)}.")
     if regret is None:

@@ -2,12 +2,14 @@
 
 import re
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from aioli.errors import ParameterRefused, RowRefused
 from aioli.evaluate.loop import NOTHING, Announced, learn_batch, part_of_batch
+from aioli.evaluate.rows_by_due import RowsByDue
 from aioli.evaluate.score_functions import SMOOTHING
 from aioli.evaluate.waiting_rows import Block, WaitingRows
 from aioli.learners.announcements import Announcements
@@ -18,6 +20,7 @@ from aioli.streams.protocol import Batch
 
 __all__ = ["Delay", "DelayedPlayer", "LatePlayer", "read_delay"]
 
+AHEAD = 256  # rows that are looked at for the next label that comes at a time of its own
 UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
 
 
@@ -34,17 +37,22 @@ class Delay:
     seconds
         So long after the row, before the first row of that time or later (`Batch.times`). A row whose time is earlier
         than that of a row before counts as of the latter's time.
+    listed
+        Each at a time of its own (`Batch.label_times`), before the first row of that time or later; True where given.
     """
 
     rows: int | None = None
     batch: int | None = None
     seconds: float | None = None
+    listed: bool | None = None
 
     def __post_init__(self) -> None:
         given = {name: value for name, value in vars(self).items() if value is not None}
         if len(given) != 1:
             raise ParameterRefused(
-                f"a delay of {given or 'nothing'} came; give rows, batch or seconds", parameter="delay", value=given
+                f"a delay of {given or 'nothing'} came; give rows, batch, seconds or listed",
+                parameter="delay",
+                value=given,
             )
         ((name, value),) = given.items()
         least = 1 if name == "batch" else 0
@@ -52,8 +60,10 @@ class Delay:
             raise ParameterRefused(f"{name} is {value}; it must be at least {least}", parameter=name, value=value)
 
     def __str__(self) -> str:
+        if self.listed:
+            return "labels at times of their own"
         if self.rows is not None:
-            return f"labels {_counted(self.rows)} late"
+            return f"labels {_counted(self.rows)} late" if self.rows else "labels in time"
         if self.batch is not None:
             return f"labels in batches of {_counted(self.batch)}"
         assert self.seconds is not None
@@ -81,12 +91,19 @@ class LatePlayer(ABC):
     """Plays rows whose labels come late. Memory: the rows that wait, and what was announced for them.
 
     Rows between which no label comes are announced together, and labels between which no row comes are learned
-    together: the same game at more speed. A subclass says how rows are announced and learned.
+    together: the same game at more speed. A subclass says how rows are announced and learned. A row whose label will
+    never come is announced, and nothing is learned from it.
+
+    Attributes
+    ----------
+    record
+        Receives the probabilities and labels of rows when they are announced, in the order of the rows; None: nobody.
     """
 
     def __init__(self, delay: Delay) -> None:
         self.delay = delay
-        self.waiting = WaitingRows()
+        self.waiting = RowsByDue() if delay.listed else WaitingRows()
+        self.record: Callable[[Vector, Vector], None] | None = None
 
     @abstractmethod
     def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
@@ -124,7 +141,10 @@ class LatePlayer(ABC):
 
     def play_rest(self, rows: int) -> Announced:
         """See `Player`."""
-        return self._hear(min(rows, len(self.waiting)))
+        announced = NOTHING
+        while len(self.waiting) and not len(announced.y):
+            announced = self._hear(min(rows, len(self.waiting)))
+        return announced
 
     def _owed(self, batch: Batch, row: int) -> int:
         """Return how many labels have come before a row of the batch, or before what comes after its last."""
@@ -142,10 +162,21 @@ class LatePlayer(ABC):
         if self.delay.batch is not None:
             return self.delay.batch - len(self.waiting)
         assert batch.times is not None
+        if self.delay.listed:
+            return self._free_of_listed(batch, row)
         assert self.delay.seconds is not None
         until = min(self.waiting.next_due, self._time(batch, row) + self.delay.seconds)
         clock = np.maximum.accumulate(np.maximum(batch.times[row:], self.waiting.clock))
         return max(1, int(np.searchsorted(clock, until)))
+
+    def _free_of_listed(self, batch: Batch, row: int) -> int:
+        assert batch.times is not None
+        assert batch.label_times is not None
+        ahead = slice(row, row + AHEAD)
+        clock = np.maximum.accumulate(np.maximum(batch.times[ahead], self.waiting.clock))
+        soonest = np.minimum(np.minimum.accumulate(batch.label_times[ahead]), self.waiting.next_due)
+        come = np.flatnonzero(clock[1:] >= soonest[:-1])
+        return int(come[0]) + 1 if come.size else len(clock)
 
     def _time(self, batch: Batch, row: int) -> float:
         if batch.times is None:
@@ -178,12 +209,16 @@ class LatePlayer(ABC):
         tickets, p = self._announce_rows(rows.X)
         base = np.full(count, (waiting.ones + SMOOTHING) / (waiting.heard + 2.0 * SMOOTHING))
         due = np.zeros(count)
-        if self.delay.seconds is not None and rows.times is not None:
+        if rows.times is not None:
             clock = np.maximum.accumulate(np.maximum(rows.times, waiting.clock))
-            waiting.clock, due = clock.item(-1), clock + self.delay.seconds
+            waiting.clock = clock.item(-1)
+            due = clock + (self.delay.seconds or 0.0) if rows.label_times is None else rows.label_times
         # copies, since the caller may write over the rows by the time that their labels come
         weights = None if rows.weights is None else rows.weights.copy()
-        waiting.add(Block(rows.X.copy(), rows.y.copy(), weights, p, base, due, tickets))
+        block = Block(rows.X.copy(), rows.y.copy(), weights, p, base, due, tickets)
+        waiting.add(block.of(np.flatnonzero(np.isfinite(due))) if self.delay.listed else block)
+        if self.record is not None:
+            self.record(p, rows.y)
         if self.delay.batch is not None and len(waiting) == self.delay.batch:
             waiting.owed = len(waiting)
 
@@ -192,9 +227,12 @@ class LatePlayer(ABC):
         if not rows:
             return NOTHING
         block = self.waiting.first(rows, self._width)
-        self._learn(block)
+        told = np.flatnonzero(~np.isnan(block.y))
+        heard = block if len(told) == len(block.y) else block.of(told)
+        if len(told):
+            self._learn(heard)
         self.waiting.drop(block)
-        return Announced(block.p, block.y, block.base)
+        return Announced(heard.p, heard.y, heard.base)
 
 
 class DelayedPlayer(LatePlayer):

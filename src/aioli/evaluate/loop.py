@@ -223,8 +223,11 @@ def part_of_batch(batch: Batch, piece: slice) -> Batch:
         return batch
     weights = None if batch.weights is None else batch.weights[piece]
     times = None if batch.times is None else batch.times[piece]
+    label_times = None if batch.label_times is None else batch.label_times[piece]
     where = _Shifted(batch.where, piece.start)
-    return replace(batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=where, times=times)
+    return replace(
+        batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=where, times=times, label_times=label_times
+    )
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from aioli.evaluate.scoring import Scoring
 from aioli.evaluate.sums import Scores
 from aioli.learners.protocol import AnyLearner, grows, knows_classes, names_columns, plays_two_classes
 from aioli.snapshots.tree import Snapshot
+from aioli.streams.joined_stream import JoinedStream
 from aioli.streams.protocol import Batch, Stream
 
 __all__ = ["Run"]
@@ -127,6 +128,8 @@ class Run(Loop):
         Where a table is refused, columns that came with it are included, since the learner has grown by them.
         """
         known = replace(self.known, values={**self.known.values, "label": self.stream.label})
+        if isinstance(self.stream, JoinedStream):
+            known = self.stream.as_taught(known)
         background = self.background()
         return known if background is None else replace(known, parts={**known.parts, BACKGROUND: background.snapshot()})
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array, vstack
 
 from aioli.errors import SnapshotRefused
@@ -13,8 +14,9 @@ from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.streams.files.table import Csr, Features
 
-__all__ = ["Block", "WaitingRows"]
+__all__ = ["Block", "WaitingRows", "join_blocks"]
 
+NO_LABEL = -1.0  # stands in a file for a label that will not come: files hold finite numbers
 NO_TIME = -1e300  # the clock before the first row: files hold finite numbers
 
 
@@ -25,7 +27,8 @@ class Block:
     Attributes
     ----------
     X, y, weights
-        The rows, their labels, which nobody has heard yet, and their weights; None where all are 1.
+        The rows, their labels, which nobody has heard yet, NaN where none will come, and their weights; None where all
+        are 1.
     p, base
         The probabilities announced, and the base rate's of the labels known then.
     due
@@ -42,8 +45,8 @@ class Block:
     due: Vector
     tickets: Announcements | None
 
-    def of(self, rows: slice) -> "Block":
-        """Return a slice of the rows."""
+    def of(self, rows: slice | NDArray[np.int64]) -> "Block":
+        """Return some of the rows."""
         weights = None if self.weights is None else self.weights[rows]
         tickets = None if self.tickets is None else self.tickets.of(rows)
         return Block(self.X[rows], self.y[rows], weights, self.p[rows], self.base[rows], self.due[rows], tickets)
@@ -101,15 +104,18 @@ class WaitingRows:
                 break
             parts.append(block if len(block.y) <= missing else block.of(slice(0, missing)))
             missing -= len(parts[-1].y)
-        return _joined(parts, max(self._width, width or 0))
+        return join_blocks(parts, max(self._width, width or 0))
 
     def drop(self, block: Block) -> None:
         """Forget the oldest rows, whose labels have been learned."""
         rows = len(block.y)
-        self.heard += rows
-        self.ones += int(block.y.sum())
+        self.heard += int(np.count_nonzero(~np.isnan(block.y)))
+        self.ones += int(np.nansum(block.y))
         self.owed = max(0, self.owed - rows)
         self._rows -= rows
+        self._forget(rows)
+
+    def _forget(self, rows: int) -> None:
         while rows:
             oldest = self._blocks.popleft()
             if len(oldest.y) > rows:
@@ -123,7 +129,8 @@ class WaitingRows:
         if not self._rows:
             return Snapshot("WaitingRows", {**values, "width": None})
         block = self.first(self._rows, None)
-        arrays: dict[str, Array] = {"y": block.y, "p": block.p, "base": block.base, "due": block.due}
+        y = np.nan_to_num(block.y, nan=NO_LABEL)
+        arrays: dict[str, Array] = {"y": y, "p": block.p, "base": block.base, "due": block.due}
         if block.weights is not None:
             arrays["weights"] = block.weights
         if isinstance(block.X, np.ndarray):
@@ -146,6 +153,7 @@ class WaitingRows:
             return waiting
         width = given.whole("width")
         y = given.array("y", (None,))
+        y = np.where(y == NO_LABEL, np.nan, y)
         rows = len(y)
         p, base, due = (given.array(name, (rows,)) for name in ("p", "base", "due"))
         weights = given.array("weights", (rows,)) if "weights" in given.arrays else None
@@ -166,7 +174,7 @@ def _features(given: Snapshot, rows: int, width: int) -> Features:
     return csr_array((data, indices, starts), shape=(rows, width))
 
 
-def _joined(parts: list[Block], width: int) -> Block:
+def join_blocks(parts: list[Block], width: int) -> Block:
     """Return blocks as one, its rows of this width."""
     if len(parts) == 1 and parts[0].X.shape[1] == width:
         return parts[0]

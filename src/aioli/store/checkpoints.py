@@ -10,7 +10,6 @@ from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.run import Run
-from aioli.evaluate.waiting_rows import WaitingRows
 from aioli.learners.protocol import AnyLearner
 from aioli.learners.registry import restore_any_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
@@ -119,7 +118,7 @@ class Checkpoints:
         kind = ClassScores if counted.kind == ClassScores.__name__ else type(run.scoring.scores)
         run.scoring.scores = kind.restore(counted)
         if isinstance(run.player, DelayedPlayer):
-            run.player.waiting = WaitingRows.restore(self.found.part("waiting"))
+            run.player.waiting = type(run.player.waiting).restore(self.found.part("waiting"))
         run.history.points = _points(self.found.values.get("history"))
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
         run.known = self.found.parts.get("known", run.before)
@@ -146,7 +145,7 @@ class Checkpoints:
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
         values["files"] = run.stream.marks()
         if self._spool is not None:
-            values |= _plain_predictions(self._spool.kept)
+            values |= _plain_predictions(self._spool.kept, run.rows)
         arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}
         snapshot = Snapshot("Run", values, arrays, parts)
         with os_errors_naming(self.folder):
@@ -165,10 +164,10 @@ class Checkpoints:
         self._lock.release()
 
 
-def _plain_predictions(kept: Kept) -> dict[str, Plain]:
-    """Return what the spool holds; rows of K classes are told only where there are some."""
-    classes: dict[str, Plain] = {"rows_of_two": kept.rows, "frames": kept.frames} if kept.frames else {}
-    return {"predictions": kept.checksum, **classes}
+def _plain_predictions(kept: Kept, rows: int) -> dict[str, Plain]:
+    """Return what the spool holds; rows and frames are told only where they are not those of the run."""
+    more: dict[str, Plain] = {} if kept.rows == rows else {"rows_of_two": kept.rows, "frames": kept.frames}
+    return {"predictions": kept.checksum, **more}
 
 
 def _kept_predictions(found: Snapshot) -> Kept:

@@ -120,10 +120,10 @@ class Spool(Observer):
         self._frames += len(data)
 
     def add(self, p: Vector, y: Vector | None) -> None:
-        """Append probabilities, and the labels where there are any."""
+        """Append probabilities, and the labels where there are any, NaN where a row has none."""
         entries = np.empty(len(p), dtype=ENTRY)
         entries["probability"] = p
-        entries["label"] = UNKNOWN if y is None else y
+        entries["label"] = UNKNOWN if y is None else np.where(np.isnan(y), UNKNOWN, y)
         self._append(entries.data)
         self._rows += len(entries)
 

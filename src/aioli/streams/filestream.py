@@ -172,7 +172,7 @@ class FileStream:
     def _settle_columns(self, snapshot: Snapshot | None) -> None:
         """Set the label, the kinds of the columns and the encoder."""
         sample, wanted = self._reader.sample, self.reading.label
-        self.label = None if wanted is None else self._find(wanted, list(sample))
+        self.label = None if wanted is None else self.find_column(wanted, list(sample))
         asked = self._kinds_asked(list(sample)) if snapshot is None else {}
         self._check_asked(asked)
         found = recognise(sample, asked)
@@ -253,7 +253,7 @@ class FileStream:
         y = None
         if self.label is not None and table.labels is not None:
             y = self.labels.encode(table.labels, table.where)
-        times = None if self.reading.time is None else times_of(table, self._time_column(self.reading.time))
+        times = None if self.reading.time is None else times_of(table, self.time_column(self.reading.time))
         X = self._features_of(table)
         if self._scaler is not None and isinstance(X, np.ndarray):
             X = self._scaler.scale(X, keep=self._moving)
@@ -271,9 +271,9 @@ class FileStream:
             return self.encoder.encode(table)
         raise TypeError(f"{self.name}: a {type(table).__name__} came for {type(self.encoder).__name__}")
 
-    def _time_column(self, wanted: str) -> str:
+    def time_column(self, wanted: str) -> str:
         """Return the name of the column of times, or refuse one that holds none."""
-        column = self._find(wanted, list(self.kinds)) if not self._reader.sparse else wanted
+        column = self.find_column(wanted, list(self.kinds)) if not self._reader.sparse else wanted
         kind = SKIPPED if column == self.label else self.kinds.get(column, SKIPPED)
         if kind not in (DATE, NUMBER):
             message = f"{self.name}: column {column!r} tells no times; give one of dates, or of seconds, that is read"
@@ -313,7 +313,8 @@ class FileStream:
             parts["scaler"] = self._scaler.snapshot()
         return Snapshot("FileStream", values, parts=parts)
 
-    def _find(self, wanted: str, columns: list[str]) -> str:
+    def find_column(self, wanted: str, columns: list[str]) -> str:
+        """Return the column of this name, or of this number, 1 at the left or -1 at the right; refuse any other."""
         if wanted in columns:
             return wanted
         try:
@@ -347,7 +348,7 @@ class FileStream:
             (TEXT, self.reading.text),
             (SKIPPED, self.reading.skip),
         )
-        return {self._find(name, columns): kind for kind, names in asked for name in _each(names, columns)}
+        return {self.find_column(name, columns): kind for kind, names in asked for name in _each(names, columns)}
 
     def _check_asked(self, asked: Mapping[str, str]) -> None:
         """Refuse columns that were asked to be of numbers or dates and hold none, as far as the sample shows."""

@@ -24,13 +24,17 @@ class Batch:
     X
         The rows, dense or CSR, with as many features as the stream has met so far.
     y
-        Their labels, 0.0 or 1.0, or the codes of their classes; None where the stream has none.
+        Their labels, 0.0 or 1.0, or the codes of their classes; None where the stream has none. NaN where a row has
+        none, which only labels of a second file may leave out.
     weights
         How much each row counts; None where every row counts 1.
     where
         Says where a row of the batch is to be found, such as "clicks.csv, line 12".
     times
         When each row came, in seconds; None where nobody asked.
+    label_times
+        When each row's label comes, in seconds, infinity where it never does; None where labels have no times of their
+        own.
     classes
         What the classes are called, in the order of their codes, where labels may be more than two: `y` then holds
         0.0, 1.0, 2.0, …; None where labels are 0.0 and 1.0.
@@ -42,6 +46,7 @@ class Batch:
     where: Where
     times: Vector | None = None
     classes: Sequence[Label] | None = None
+    label_times: Vector | None = None
 
 
 class Stream(Protocol):
