@@ -29,6 +29,7 @@ __all__ = ["Array", "Plain", "Remembers", "Snapshot"]
 Plain: TypeAlias = "bool | int | float | str | Sequence[Plain] | Mapping[str, Plain] | None"  # what JSON can hold
 Array: TypeAlias = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]
 Vector: TypeAlias = NDArray[np.float64]
+SLACK, SMALL = 1e-6, 128  # of an entry of a covariance, for rounding; and up to which size it is factored to be checked
 Value = TypeVar("Value")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
@@ -77,6 +78,40 @@ class Snapshot:
     def octets(self, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.uint8]:
         """Return the array of uint8 of this name, of this shape: None allows any length."""
         return self._typed(name, shape, np.uint8)
+
+    def totals(self, name: str, shape: tuple[int | None, ...], signed: Sequence[int] = ()) -> Vector:
+        """Return the array of this name, none of whose numbers is below 0 but those in the `signed` last places."""
+        array = self.array(name, shape)
+        counted = np.delete(array, list(signed), axis=-1)
+        if counted.size and counted.min() < 0.0:
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} counts {counted.min():g}, which is below 0")
+        return array
+
+    def covariance(self, name: str, size: int) -> Vector:
+        """Return the matrix of this name, symmetric and positive as far as O(d²) can tell, and wholly where it is small.
+
+        Rounding may move an entry by a millionth of what the diagonal allows.
+        """
+        P = self.array(name, (size, size))
+        scale = np.sqrt(np.maximum(np.diagonal(P), 0.0))
+        bound = np.outer(scale, scale)
+        fits = bool((np.diagonal(P) > 0.0).all())
+        fits = fits and bool((np.abs(P - P.T) <= SLACK * bound).all() and (np.abs(P) <= (1.0 + SLACK) * bound).all())
+        if fits and size <= SMALL:
+            try:
+                np.linalg.cholesky(P / np.where(bound > 0.0, bound, 1.0) + SLACK * np.eye(size))
+            except np.linalg.LinAlgError:
+                fits = False
+        if not fits:
+            raise SnapshotRefused(f"in a {self.kind}, the matrix {name!r} is not symmetric and positive")
+        return P
+
+    def positive(self, name: str) -> float:
+        """Return the finite number of this name, which must be above 0."""
+        value = self.number(name)
+        if not value > 0.0:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not above 0")
+        return value
 
     def whole(self, name: str, least: int = 0) -> int:
         """Return the whole number of this name, which must be at least this."""

@@ -216,7 +216,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
             learner._late = LateMixture.restore(given.part("late"))
             if learner._late.shares.size != len(playing):
                 raise SnapshotRefused(f"{len(playing)} experts have {learner._late.shares.size} shares of late labels")
-        learner._totals[...] = given.array("totals", (TOTALS,))
+        learner._totals[...] = given.totals("totals", (TOTALS,))
         learner._negligible[...] = given.array("negligible", (len(playing),))
         if "views" in given.parts:
             views = Views.restore(given.part("views"))

@@ -167,7 +167,7 @@ class BandwidthMixture(Forecaster):
         if whole.kernel not in METRICS:
             raise SnapshotRefused(f"in a BandwidthMixture, 'kernel' is {whole.kernel!r}")
         whole.sample = sample
-        whole.tally[...] = snapshot.array("tally", whole.tally.shape)
+        whole.tally[...] = snapshot.totals("tally", whole.tally.shape, [PAST_REGRET])
         whole.unheard[...] = snapshot.array("unheard", whole.unheard.shape)
         if "scaling" in snapshot.parts:
             whole.scaling = Scaling.restore(snapshot.part("scaling"))

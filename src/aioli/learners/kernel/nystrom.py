@@ -185,7 +185,7 @@ class NystromMap(FeatureMap):
         dictionary = Dictionary.restore(snapshot.of("NystromMap").part("dictionary"))
         base = BaseLearner.restore(snapshot.part("base"), len(dictionary))
         budget, threshold = snapshot.whole("budget", least=1), snapshot.number("threshold")
-        restored = cls(base, snapshot.number("bandwidth"), dictionary, budget, threshold)
+        restored = cls(base, snapshot.positive("bandwidth"), dictionary, budget, threshold)
         restored.block = snapshot.whole("block", least=1)
         restored.mean, restored.least = snapshot.number("mean"), snapshot.number("least")
         return restored

@@ -155,7 +155,7 @@ class FourierMap(FeatureMap):
         """Make an equal map from a snapshot."""
         directions = snapshot.of("FourierMap").array("directions", (None, None))
         base = BaseLearner.restore(snapshot.part("base"), 2 * len(directions))
-        return cls(base, snapshot.number("bandwidth"), directions.copy("C" if snapshot.flag("by_rows") else "F"))
+        return cls(base, snapshot.positive("bandwidth"), directions.copy("C" if snapshot.flag("by_rows") else "F"))
 
 
 @dataclass(frozen=True)

@@ -47,7 +47,7 @@ class Scaling:
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal scaling from a snapshot."""
         centre = snapshot.of("Scaling").array("centre", (None,))
-        return cls(centre, snapshot.array("unit", centre.shape))
+        return cls(centre, snapshot.totals("unit", centre.shape))
 
     def __call__(self, X: Matrix) -> Matrix:
         """Return the rows in units of the median distance. O(d) a row."""

@@ -102,8 +102,10 @@ class State:
         given = snapshot.of("State")
         spec = GameSpec.restore(given.part("spec"))
         w = given.array("w", (None,))
-        P, tally = given.array("P", (w.size, w.size)), given.array("tally", (len(Tally),))
-        return cls(spec, w.size).overwrite(P, w, tally, factored=given.flag("factored"))
+        factored = given.flag("factored")
+        P = given.array("P", (w.size, w.size)) if factored else given.covariance("P", w.size)
+        tally = given.totals("tally", (len(Tally),), signed=[Tally.REGRET])
+        return cls(spec, w.size).overwrite(P, w, tally, factored=factored)
 
     def __reduce__(self) -> tuple[object, ...]:
         return type(self).restore, (self.snapshot(),)

@@ -81,10 +81,12 @@ class GrowingCholesky:
         for i, start in enumerate(starts):
             rows = snapshot.array(f"factor {i}", (min(PANEL, state.count - start), start + PANEL))
             state.panels.append(np.zeros((PANEL, start + PANEL)))
+            if not (np.diagonal(rows, offset=start) > 0.0).all():
+                raise SnapshotRefused(f"in a GrowingCholesky, the array 'factor {i}' is of no positive matrix")
             state.panels[i][: len(rows)] = rows
         state.ledger = np.zeros((max(len(starts), 1) * PANEL, state.ledger.shape[1]))
-        state.ledger[: state.count] = snapshot.array("ledger", (state.count, state.ledger.shape[1]))
-        state.tally[:] = snapshot.array("tally", state.tally.shape)
+        state.ledger[: state.count] = snapshot.totals("ledger", (state.count, state.ledger.shape[1]), [BETA])
+        state.tally[:] = snapshot.totals("tally", state.tally.shape, [Tally.REGRET])
         state.surrogates = None
         if "with surrogates" in snapshot.values and snapshot.flag("with surrogates"):
             state.surrogates = np.zeros((len(state.ledger), 2))

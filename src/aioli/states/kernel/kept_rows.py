@@ -107,7 +107,7 @@ class KeptRows:
         """Make an equal store from a snapshot. O(nnz)."""
         snapshot.of("KeptRows")
         kept = cls(snapshot.whole("width"))
-        squares = snapshot.array("squares", (None,))
+        squares = snapshot.totals("squares", (None,))
         if snapshot.flag("sparse"):
             data, indices = snapshot.array("data", (None,)), snapshot.integers("indices", (None,))
             ends = snapshot.integers("ends", (squares.size + 1,))

@@ -164,7 +164,7 @@ class Mixture:
             raise SnapshotRefused(f"in a Mixture, the prior shares are {prior.tolist()}")
         mixture = cls(prior)
         mixture.prior[:] = prior
-        mixture.shares[:] = given.array("shares", prior.shape)
+        mixture.shares[:] = given.totals("shares", prior.shape)
         mixture.upper[:] = given.array("upper", (UPPER,))
         mixture.memory[:MEMORIES] = given.array("memory", (MEMORIES,))
         for i, (u, _, s, Q) in enumerate(mixture.stackers):

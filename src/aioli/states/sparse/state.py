@@ -161,7 +161,7 @@ class WideState:
         state = cls(kinds, totals[:, RIDGE], totals[:, FORGETTING])
         records, tally = (
             given.array("records", (met.size, state.records.shape[1])),
-            given.array("tally", state.tally.shape),
+            given.totals("tally", state.tally.shape, [WideTally.GRADIENT, WideTally.LINEAR]),
         )
         mixture = Mixture.restore(given.part("mixture"))
         if mixture.prior.size != kinds.size + 1:
