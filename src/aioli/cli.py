@@ -43,6 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
     0; 1 for an error, said in one sentence; 2 for wrong usage; 130 for Ctrl-C; 141 where nobody reads what it prints.
     """
+    _open_closed_streams()
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
@@ -53,6 +54,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stderr.flush()
         os._exit(status)
     return status
+
+
+def _open_closed_streams() -> None:
+    """Give a process whose standard streams are closed empty ones: else a file would be opened in their place."""
+    if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
+        return
+    while (handle := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(handle)
+    sys.stdin = sys.stdin or os.fdopen(0, "r")
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
 
 
 def _exit_status(given: argparse.Namespace) -> int:
@@ -98,6 +111,8 @@ def _describe(error: BaseException) -> str:
         what = (error.strerror or os.strerror(error.errno)).lower()
         hint = "; make room, and run it again" if error.errno == errno.ENOSPC else ""
         return f"{error.filename or 'standard output'}: {what}{hint}"
+    if isinstance(error, UnicodeError):
+        return "a name or a text in the file is not UTF-8; convert the file, or mend it"
     return str(error)
 
 

@@ -61,7 +61,7 @@ def test_a_factor_of_no_positive_matrix_and_negative_squares_are_refused() -> No
     factor, squares = memory.part("state").array("factor 0"), memory.part("kept").array("squares")
     with pytest.raises(SnapshotRefused, match="'factor 0' is of no positive matrix"):
         restore_learner(with_array(taken, ["memory", "state"], "factor 0", -factor))
-    with pytest.raises(SnapshotRefused, match="'squares' counts .*, which is below 0"):
+    with pytest.raises(SnapshotRefused, match=r"'squares' counts .*, which is below 0"):
         restore_learner(with_array(taken, ["memory", "kept"], "squares", -squares))
 
 

@@ -88,7 +88,7 @@ class Snapshot:
         return array
 
     def covariance(self, name: str, size: int) -> Vector:
-        """Return the matrix of this name, symmetric and positive as far as O(d²) can tell, and wholly where it is small.
+        """Return the matrix of this name, which must be symmetric and positive; a large one is not factored to tell.
 
         Rounding may move an entry by a millionth of what the diagonal allows.
         """

@@ -12,7 +12,7 @@ import numpy as np
 from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
 from aioli.store.class_frames import Frame
-from aioli.store.file_formats import as_text, parquet_modules
+from aioli.store.file_formats import as_text, no_formula, parquet_modules
 
 __all__ = ["csv_lines", "write_class_predictions"]
 
@@ -23,6 +23,7 @@ NOBODY = -1
 
 def csv_lines(frames: Frames, classes: Sequence[str], top: int | None) -> Iterator[str]:
     """Yield the lines of a CSV file, the header first: a column a class, or a line for each of the `top` likeliest."""
+    classes = [no_formula(name) for name in classes]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     head = ["row", "likeliest", *(f"p_{name}" for name in classes), "label"]

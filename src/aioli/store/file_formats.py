@@ -6,7 +6,11 @@ import io
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-__all__ = ["as_text", "parquet_modules"]
+from aioli.streams.files.cell_values import as_number
+
+__all__ = ["as_text", "csv_label", "no_formula", "parquet_modules"]
+
+FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
 
 
 @contextlib.contextmanager
@@ -17,6 +21,21 @@ def as_text(file: BinaryIO) -> Iterator[io.TextIOWrapper]:
         yield text
     finally:
         text.detach()
+
+
+def no_formula(name: str) -> str:
+    """Return a label for a cell: one that a spreadsheet would take for a formula has an apostrophe before it.
+
+    >>> [no_formula(name) for name in ("yes", "-1", "=1+1")]
+    ['yes', '-1', "'=1+1"]
+    """
+    return f"'{name}" if name.startswith(FORMULA) and as_number(name) is None else name
+
+
+def csv_label(name: str) -> str:
+    """Return a label as a cell of CSV: quoted where it must be, and no formula."""
+    name = no_formula(name)
+    return f'"{name.replace(chr(34), chr(34) * 2)}"' if any(mark in name for mark in ',"\n\r') else name
 
 
 def parquet_modules() -> tuple[Any, Any]:

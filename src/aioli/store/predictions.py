@@ -18,7 +18,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.whole_files import DiskFile, check_target, os_errors_naming, replacing
 from aioli.store.class_frames import HEAD_BYTES, UNKNOWN_CLASS, Frame, bytes_behind, frame_as_bytes, frame_from_bytes
 from aioli.store.class_predictions import write_class_predictions
-from aioli.store.file_formats import as_text, parquet_modules
+from aioli.store.file_formats import as_text, csv_label, parquet_modules
 
 __all__ = ["Kept", "Spool", "check_ending", "write_predictions"]
 
@@ -250,11 +250,11 @@ def _write_parquet(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None
 
 
 def _write_csv(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None:
-    quoted = tuple(f'"{name.replace(chr(34), chr(34) * 2)}"' if _must_quote(name) else name for name in names)
+    quoted = (csv_label(names[0]), csv_label(names[1]))
     with as_text(file) as out:
         out.write("row,probability,label\n")
         for first, entries in spool:
-            labels = _labels(entries, (quoted[0], quoted[1]))
+            labels = _labels(entries, quoted)
             values = entries["probability"].tolist()
             rows = zip(values, labels, strict=True)
             out.writelines(f"{t},{p!r},{label or ''}\n" for t, (p, label) in enumerate(rows, first + 1))
@@ -276,7 +276,3 @@ def _write_jsonl(file: BinaryIO, spool: Spool, names: tuple[str, str]) -> None:
 def _labels(entries: Entries, names: tuple[str, str]) -> list[str | None]:
     lookup: list[str | None] = [names[0], names[1]] + [None] * 254
     return [lookup[code] for code in entries["label"].tolist()]
-
-
-def _must_quote(name: str) -> bool:
-    return any(mark in name for mark in ',"\n\r')

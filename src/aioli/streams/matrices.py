@@ -1,5 +1,6 @@
 """Matrices of any kind that a caller may give, such as lists, data frames and sparse arrays; others are refused."""
 
+import copy
 import sys
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast, runtime_checkable
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["FILL", "Values", "as_matrix", "is_sparse", "unmasked"]
 
 FILL = "drop it or fill it first"
+NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
 
 Values: TypeAlias = "NDArray[Any] | csr_array[Any, tuple[int, int]]"  # real numbers of any type, not yet float64
 
@@ -74,10 +76,28 @@ def _as_csr(X: "coo_array[Any]", single: bool) -> Values:
     if X.ndim != 2 or (single and X.shape[0] != 1):
         wanted = "one row" if single else "many rows"
         raise _no_rows(f"a sparse array of shape {X.shape} came for {wanted}; give two dimensions", X.shape)
-    values = X.tocsr()
-    if values.dtype.kind not in "biuf":
-        _refuse_type(values)
-    return values
+    _check_entries(X)
+    if X.dtype.kind not in "biuf":
+        _refuse_type(X.tocsr())
+    if X.dtype not in NATIVE:  # SciPy knows neither half a float nor the other order of bytes
+        X = X.copy() if X.format not in ("csr", "csc", "coo", "bsr") else copy.copy(X)
+        X.data = X.data.astype(np.float64)
+    return X.tocsr()
+
+
+def _check_entries(X: "coo_array[Any]") -> None:
+    """Refuse a matrix whose arrays contradict each other: SciPy's own code would read and write beyond them. O(nnz)."""
+    from scipy import sparse
+
+    try:
+        if isinstance(X, (sparse.csr_array, sparse.csc_array, sparse.bsr_array)) or X.format in ("csr", "csc", "bsr"):
+            cast(Any, X).check_format(full_check=True)
+        elif X.format == "coo":
+            for places, size in zip(X.coords, X.shape, strict=True):
+                if len(places) != len(X.data) or (len(places) and not 0 <= places.min() <= places.max() < size):
+                    raise ValueError(f"an index is not from 0 to {size - 1}, or one is missing")
+    except ValueError as error:
+        raise _no_rows(f"a sparse matrix that contradicts itself came ({error}); build it again", X.shape) from None
 
 
 @runtime_checkable

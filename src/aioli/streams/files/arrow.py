@@ -274,7 +274,11 @@ class ArrowFile:
         except FileNotFoundError:
             raise FileNotFoundError(f"{self.name}: there is no such file") from None
         except (self._arrow.ArrowException, OSError, EOFError, UnicodeDecodeError, OverflowError, KeyError) as error:
-            said = " ".join(str(error).split())[:200]
+            said = (
+                "a text in it is not UTF-8"
+                if isinstance(error, UnicodeDecodeError)
+                else " ".join(str(error).split())[:200]
+            )
             message = f"{self.name}: cannot be read as {self._kind} ({said}); is it damaged, or of another format?"
             raise FileRefused(message, path=self.name) from error
 

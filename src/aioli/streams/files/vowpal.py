@@ -95,6 +95,8 @@ class _TableBuilder:
                 value = float(written) if colon else 1.0
             except ValueError:
                 value = self._number(written, name)
+            if colon and b"_" in written:  # Python reads 1_0 as 10; nobody means it in a file
+                value = self._number(written, name)
             values.append(value * weight)
 
     def _add_head(self, head: bytes) -> None:

@@ -1,0 +1,115 @@
+"""Small things that went wrong once: closed streams, Ctrl-C at the start, labels that are formulas, odd numbers."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+from command_files import write_visits
+from scipy import sparse
+
+from aioli import KernelAIOLI, Wide
+from aioli.cli import main
+from aioli.learners.auto.auto import Auto
+from aioli.learners.protocol import Learner
+
+COMMAND = [sys.executable, "-c", "from aioli.cli import console; console()"]
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no shell of POSIX")
+@pytest.mark.parametrize("closed", [">&-", "<&- >&- 2>&-"])
+def test_a_run_with_closed_streams_ends_as_any_other_and_nothing_is_written_into_its_files(
+    closed: str, tmp_path: Path
+) -> None:
+    source = write_visits(tmp_path / "visits.csv", 60)
+    before = source.read_bytes()
+    written = f"--save {tmp_path / 'model'} --predictions {tmp_path / 'p.csv'} --learner AIOLI"
+    line = f"exec '{COMMAND[0]}' -c '{COMMAND[2]}' run {source} --label bought --json {written} {closed}"
+    done = subprocess.run(["sh", "-c", line], stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert source.read_bytes() == before
+    assert main(["inspect", str(tmp_path / "model")]) == 0
+    assert len((tmp_path / "p.csv").read_text().splitlines()) == 61
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no signals of POSIX")
+@pytest.mark.parametrize("after", [0.2, 0.4, 0.7])
+def test_an_interruption_while_everything_is_loaded_is_told_in_one_line(after: float, tmp_path: Path) -> None:
+    rows = tmp_path / "rows"
+    os.mkfifo(rows)  # nobody writes to it: the run cannot end before the signal comes
+    run = subprocess.Popen(
+        [*COMMAND, "run", str(rows), "--label", "y", "--json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    time.sleep(after)
+    run.send_signal(signal.SIGINT)
+    _, told = run.communicate(timeout=60)
+    assert run.returncode in (130, -signal.SIGINT)
+    assert "Traceback" not in told or "<frozen" in told.split("\n")[1]
+
+
+def test_a_label_that_a_spreadsheet_would_compute_is_written_as_text(tmp_path: Path) -> None:
+    source = tmp_path / "rows.csv"
+    source.write_text("x,y\n" + "1,=cmd|calc\n2,-1\n" * 20)
+    out = tmp_path / "p.csv"
+    assert main(["run", str(source), "--label", "y", "--predictions", str(out), "--json"]) == 0
+    labels = {line.split(",", 2)[2] for line in out.read_text().splitlines()[1:]}
+    assert labels == {"'=cmd|calc", "-1"}
+
+
+def test_an_underscore_is_no_digit_in_any_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    texts = {"vw": "1 |a x:1_0\n-1 |a x:2\n", "svm": "1 1:1_0\n-1 1:2\n"}
+    for ending, text in texts.items():
+        path = tmp_path / f"rows.{ending}"
+        path.write_text(text)
+        assert main(["run", str(path), "--json"]) == 1
+        assert re.search(r"line 1: .*1_0", capsys.readouterr().err)
+
+
+def test_text_of_parquet_that_is_not_utf8_is_told_in_our_words(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pyarrow.parquet")
+    source, spoilt = write_visits(tmp_path / "visits.parquet", 60), tmp_path / "spoilt.parquet"
+    spoilt.write_bytes(source.read_bytes().replace(b"light", b"l\xffght").replace(b"dark", b"d\xffrk"))
+    assert main(["run", str(spoilt), "--label", "bought", "--json"]) == 1
+    told = capsys.readouterr().err
+    assert "codec" not in told
+    assert "not UTF-8" in told or "cannot be read as parquet" in told
+
+
+def corrupted(which: str) -> "sparse.csr_array[np.float64, tuple[int, int]]":
+    matrix = sparse.csr_array((np.ones(4), np.array([0, 1, 2, 1]), np.array([0, 2, 4])), shape=(2, 5))
+    if which == "a column beyond":
+        matrix.indices[1] = 10**6
+    elif which == "a column below 0":
+        matrix.indices[1] = -7
+    elif which == "an end beyond":
+        matrix.indptr[1] = 10**6
+    elif which == "ends that fall":
+        matrix.indptr[:] = [0, 3, 2]
+    else:
+        matrix.data = np.ones(2)
+    return matrix
+
+
+@pytest.mark.parametrize("which", ["a column beyond", "a column below 0", "an end beyond", "ends that fall", "short"])
+@pytest.mark.parametrize("make", [Wide, Auto, KernelAIOLI])
+def test_a_sparse_matrix_that_contradicts_itself_reaches_nobody(make: type[Learner], which: str) -> None:
+    with pytest.raises(ValueError, match="a sparse matrix that contradicts itself came"):
+        make().learn_many(corrupted(which), [0, 1])
+
+
+@pytest.mark.parametrize("kind", ["f2", ">f8", ">f4", ">i4", "f4", "?", "i1"])
+@pytest.mark.parametrize("as_csc", [False, True])
+def test_sparse_numbers_of_any_real_type_are_taken(kind: str, as_csc: bool) -> None:
+    plain = sparse.csr_array((np.ones(4), np.array([0, 1, 2, 1]), np.array([0, 2, 4])), shape=(2, 5))
+    other = plain.tocsc() if as_csc else plain.copy()
+    other.data = other.data.astype(kind)
+    first, second = Wide(), Wide()
+    assert np.array_equal(first.learn_many(plain, [0, 1]), second.learn_many(other, [0, 1]))
+    assert np.array_equal(other.data, np.ones(4))
