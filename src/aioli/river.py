@@ -10,14 +10,24 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from aioli.errors import CapabilityMissing, LabelRefused
+from aioli.errors import LabelRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.announced_rows import AnnouncedRows, PredictedRow
 from aioli.learners.announcements import Announcement
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.protocol import Learner, grows, learns_late, names_columns
+from aioli.learners.dictionary_rows import among_known, learn_announced, learn_third_label, plain_labels, widened
+from aioli.learners.protocol import (
+    AnyLearner,
+    ClassLearner,
+    Learner,
+    TurnsToClasses,
+    knows_classes,
+    learns_late,
+    plays_two_classes,
+    require_any_learner,
+)
 from aioli.learners.wide import Wide
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.dictionaries import (
     ENCODE,
     Columns,
@@ -26,9 +36,9 @@ from aioli.streams.dictionaries import (
     in_order,
     names_of_sides,
     numbers_of,
+    place_of_third,
     refused_value,
     spread_rows,
-    width_of,
     with_labels,
 )
 
@@ -46,7 +56,10 @@ LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled 
 
 
 class AIOLIClassifier(MiniBatchClassifier):
-    r"""Online logistic regression as a River classifier of two labels.
+    r"""Online logistic regression as a River classifier of any number of labels.
+
+    With two labels it plays the game of two; when a third comes, the learner goes on as one of many
+    (`learner.with_classes`), and further labels may come at any time.
 
     A key's column is made when the key is first learned from, exactly as if it had been there, and 0, from the first
     row. A key that is absent is 0, and so is one that has not been learned from yet. `learn_many` is `learn_one` row by
@@ -65,7 +78,8 @@ class AIOLIClassifier(MiniBatchClassifier):
     that come late. A row that is learned right after it was predicted, or never was predicted, is learned in time. Rows
     are known by their content, equal ones by their order: a transformer in front must give the same numbers both times
     (River's scalers do not; `Auto` needs none). The last 100,000 rows that were predicted and not learned are kept.
-    Mini-batches are learned in time, and learners without late labels (`OGD`, …) learn every row so.
+    Mini-batches, and rows of more than two labels, are learned in time, and learners without late labels (`OGD`, …)
+    learn every row so.
 
     Columns are in the order in which their keys came, those that came together in sorted order: the order within a
     dictionary never matters. The labels False, 0 and -1 are the learner's 0, True and 1 its 1; of other labels, the
@@ -82,15 +96,19 @@ class AIOLIClassifier(MiniBatchClassifier):
     0.2 nats a row
     """
 
-    def __init__(self, learner: Learner | None = None) -> None:
+    def __init__(self, learner: AnyLearner | None = None) -> None:
         self.learner = learner
-        self._learner: Learner = fresh_copy(learner)
+        given = None if learner is None else require_any_learner(learner)
+        self._many: ClassLearner | None = None
+        if given is not None and knows_classes(given):
+            self._many = copy.deepcopy(given)
+        self._learner: Learner = fresh_copy(None if given is None or not plays_two_classes(given) else given)
         self._columns: Columns = {}
         self._sides: Sides = {}
         self._labels = names_of_sides({})
         self._pick: Callable[[Any], Any] | None = None
         self._y_name: str | None = None
-        self._late = learns_late(self._learner)
+        self._late = self._many is None and learns_late(self._learner)
         self._last: PredictedRow | None = None
         self._waiting = AnnouncedRows(MOST_WAITING)
         self._heard_late = False  # whether a label has come after another row
@@ -99,6 +117,12 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from a row and its label; w multiplies the row's loss."""
+        if self._many is not None:
+            if w == 1.0 and x.keys() <= self._columns.keys() and self._many.rounds:
+                self._many.learn(self._row(x), y)
+            else:
+                self._learn(tuple(x), numbers_of(x)[None, :], [y], None if w == 1.0 else [w])
+            return
         in_time = self._last is not None and not self._heard_late and self._last.is_of(x)
         announced = None if in_time else self._announcement(x)
         try:
@@ -117,6 +141,8 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """Return the probability of each label."""
+        if self._many is not None:
+            return dict(zip(self._many.classes_, self._of_many(self._row(x), single=True)[0].tolist(), strict=True))
         p = self._learner.predict(self._row(x))
         if self._late:
             self._remember(x, 0)
@@ -124,7 +150,10 @@ class AIOLIClassifier(MiniBatchClassifier):
         return {zero: 1.0 - p, one: p}
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> Any:
-        """Return the likelier label."""
+        """Return the likeliest label."""
+        if self._many is not None:
+            p_of_each = self._of_many(self._row(x), single=True)[0]
+            return self._many.classes_[int(p_of_each.argmax())] if len(p_of_each) else None
         p = self._learner.predict(self._row(x))
         if self._late:
             self._remember(x, 1)
@@ -148,13 +177,19 @@ class AIOLIClassifier(MiniBatchClassifier):
     def predict_proba_many(self, X: Any) -> Any:
         """Return the probability of each label, a column each."""
         frame = into_frame(X)
+        if self._many is not None:
+            P = self._of_many(self._matrix_of(frame))
+            return to_native_frame(dict(zip(self._many.classes_, P.T, strict=True)), like=frame)
         p = self._predict(frame)
         zero, one = self._labels
         return to_native_frame({zero: 1.0 - p, one: p}, like=frame)
 
     def predict_many(self, X: Any) -> Any:
-        """Return the likelier label of each row."""
+        """Return the likeliest label of each row."""
         frame = into_frame(X)
+        if self._many is not None:
+            best = self._of_many(self._matrix_of(frame)).argmax(axis=1).tolist()
+            return to_native_series([self._many.classes_[k] for k in best], name=self._y_name, like=frame)
         zero, one = self._labels
         likelier = [one if p > 0.5 else zero for p in self._predict(frame)]
         return to_native_series(likelier, name=self._y_name, like=frame)
@@ -200,13 +235,17 @@ class AIOLIClassifier(MiniBatchClassifier):
         return spread_rows(numbers_of(x), tuple(x), self._columns)
 
     def _predict(self, frame: nw.DataFrame[Any]) -> Vector:
-        if not len(frame):
-            return np.empty(0)
+        return self._learner.predict_many(self._matrix_of(frame)) if len(frame) else np.empty(0)
+
+    def _matrix_of(self, frame: nw.DataFrame[Any]) -> Any:
         values, keys = _matrix(frame), tuple(frame.columns)
         wide = isinstance(self._learner, Wide)
-        return self._learner.predict_many(
-            self._as_sparse(values, keys) if wide else spread_rows(values, keys, self._columns)
-        )
+        return self._as_sparse(values, keys) if wide else spread_rows(values, keys, self._columns)
+
+    def _of_many(self, rows: Any, single: bool = False) -> Matrix:
+        """Return the probabilities of the labels that have come, adding up to 1: a label to come has no key."""
+        assert self._many is not None
+        return among_known(self._many.predict(rows)[None, :] if single else self._many.predict_many(rows))
 
     def _learn(
         self,
@@ -222,12 +261,36 @@ class AIOLIClassifier(MiniBatchClassifier):
             return
         new = [key for key in keys if key not in self._columns]
         columns = self._columns | {key: j for j, key in enumerate(in_order(new), len(self._columns))}
+        third = None if self._many is not None else place_of_third(self._sides, labels)
+        if self._many is not None or (third is not None and isinstance(self._learner, TurnsToClasses)):
+            self._learn_many_labels(spread_rows(values, keys, columns), labels, weights, columns, third)
+            return
         sides = with_labels(self._sides, labels)
-        learner = _widened(copy.deepcopy(self._learner), columns) if new else self._learner
-        _learn_rows(learner, spread_rows(values, keys, columns), [sides[y] for y in labels], weights, announced)
+        learner = widened(copy.deepcopy(self._learner), columns) if new else self._learner
+        learn_announced(learner, spread_rows(values, keys, columns), [sides[y] for y in labels], weights, announced)
         self._learner, self._columns, self._sides = learner, columns, sides
         self._labels = names_of_sides(sides)
         self._pick = itemgetter(*columns) if len(columns) > 1 else None
+
+    def _learn_many_labels(
+        self, rows: Vector, labels: list[Any], weights: Any, columns: Columns, third: int | None
+    ) -> None:
+        """Learn rows of more than two labels; those before the third label are still of two. All or none."""
+        if self._many is None:
+            assert third is not None
+            many, sides = learn_third_label(self._learner, self._sides, columns, rows, labels, weights, third)
+            self._learner, self._late, self._last = fresh_copy(None), False, None  # what it knew has gone over
+            self._sides, self._waiting = sides, AnnouncedRows(MOST_WAITING)
+        else:
+            new = len(columns) > len(self._columns)
+            many = widened(copy.deepcopy(self._many), columns) if new else self._many
+            learn_rows(many, rows, plain_labels(labels), weights)
+        self._many, self._columns = many, columns
+        self._pick = itemgetter(*columns) if len(columns) > 1 else None
+
+    @property
+    def _multiclass(self) -> bool:
+        return self._many is not None or isinstance(self._learner, TurnsToClasses)
 
     def _learn_sparse(
         self,
@@ -249,7 +312,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         if len(labels) == 1 and weights is None and announced is None:
             learner.learn(rows, sides[labels[0]])  # without the overhead of many
         else:
-            _learn_rows(learner, rows, [sides[y] for y in labels], weights, announced)
+            learn_announced(learner, rows, [sides[y] for y in labels], weights, announced)
         self._columns.update(columns)
         self._learner, self._sides, self._labels = learner, sides, names_of_sides(sides)
 
@@ -274,29 +337,6 @@ class AIOLIClassifier(MiniBatchClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"learner": AIOLI()}
-
-
-def _learn_rows(learner: Learner, rows: Any, labels: list[int], weights: Any, announced: Announcement | None) -> None:
-    """Learn from rows in time, or from one that was announced earlier."""
-    if announced is None or not learns_late(learner):
-        learn_rows(learner, rows, labels, weights)
-        return
-    x = rows[0] if isinstance(rows, np.ndarray) else rows
-    learner.learn(x, labels[0], 1.0 if weights is None else weights[0], announced=announced)
-
-
-def _widened(learner: Learner, columns: Columns) -> Learner:
-    known = learner.n_features_
-    if known is not None and width_of(columns) > known:
-        if not grows(learner):
-            raise CapabilityMissing(
-                f"new keys came, {list(columns)[known:]}, but {type(learner).__name__} cannot make new columns; "
-                "give all keys from the first row, or use Auto or AIOLI (nothing was learned)"
-            )
-        learner.grow(width_of(columns) - known)
-    if names_columns(learner):
-        learner.feature_names_ = [str(key) for key in columns]
-    return learner
 
 
 def _matrix(frame: nw.DataFrame[Any]) -> Vector:

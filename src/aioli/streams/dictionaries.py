@@ -17,6 +17,7 @@ __all__ = [
     "in_order",
     "names_of_sides",
     "numbers_of",
+    "place_of_third",
     "refused_value",
     "spread_rows",
     "width_of",
@@ -100,11 +101,26 @@ def with_labels(sides: Sides, labels: list[Any]) -> Sides:
                 f"a third label, {y!r}, came after {' and '.join(map(repr, sides))}",
                 row=row,
                 value=y,
-                remedy="this classifier knows two: put it into river.multiclass.OneVsRestClassifier",
+                remedy="this classifier knows two: use Auto or AIOLI, or river.multiclass.OneVsRestClassifier",
             )
         label = y.item() if isinstance(y, np.generic) else y
         sides[label] = 1 - next(iter(sides.values())) if sides else int(label == 1)
     return sides
+
+
+def place_of_third(sides: Sides, labels: list[Any]) -> int | None:
+    """Return the place of the first label that is neither of two; None where there is none."""
+    known = dict.fromkeys(sides)
+    for place, y in enumerate(labels):
+        try:
+            if y in known or y is None or y != y:
+                continue
+        except TypeError:  # not even hashable
+            return None
+        if len(known) == 2:
+            return place
+        known[y] = None
+    return None
 
 
 def names_of_sides(sides: Sides) -> tuple[Any, Any]:

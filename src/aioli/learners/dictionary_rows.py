@@ -1,0 +1,74 @@
+"""Rows that were dictionaries, taught to a learner: new columns are made first, and a third label turns the learner."""
+
+import copy
+from collections.abc import Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from aioli.errors import CapabilityMissing
+from aioli.learners.announcements import Announcement
+from aioli.learners.cloning import learn_rows
+from aioli.learners.protocol import ClassLearner, Learner, TurnsToClasses, grows, learns_late, names_columns
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.streams.dictionaries import Columns, Sides, names_of_sides, width_of, with_labels
+
+__all__ = ["among_known", "learn_announced", "learn_third_label", "plain_labels", "widened"]
+
+Widened = TypeVar("Widened", Learner, ClassLearner)
+
+
+def widened(learner: Widened, columns: Columns) -> Widened:
+    """Return the learner itself, grown to these columns and knowing their names; refuse one that cannot grow."""
+    known = learner.n_features_
+    if known is not None and width_of(columns) > known:
+        if not grows(learner):
+            raise CapabilityMissing(
+                f"new keys came, {list(columns)[known:]}, but {type(learner).__name__} cannot make new columns; "
+                "give all keys from the first row, or use Auto or AIOLI (nothing was learned)"
+            )
+        learner.grow(width_of(columns) - known)
+    if names_columns(learner):
+        learner.feature_names_ = [str(key) for key in columns]
+    return learner
+
+
+def learn_announced(
+    learner: Learner, rows: Any, labels: list[int], weights: Any, announced: Announcement | None
+) -> None:
+    """Learn from rows in time, or from one that was announced earlier."""
+    if announced is None or not learns_late(learner):
+        learn_rows(learner, rows, labels, weights)
+        return
+    x = rows[0] if isinstance(rows, np.ndarray) else rows
+    learner.learn(x, labels[0], 1.0 if weights is None else weights[0], announced=announced)
+
+
+def learn_third_label(
+    learner: Learner, sides: Sides, columns: Columns, rows: Vector, labels: list[Any], weights: Any, third: int
+) -> tuple[ClassLearner, Sides]:
+    """Return a learner of many classes that has learned the rows, of which row `third` brings the third label.
+
+    The rows before are still of two labels. The learner that is given stays as it is.
+    """
+    two = widened(copy.deepcopy(learner), columns)
+    sides = with_labels(sides, labels[:third])
+    first, rest = (None, None) if weights is None else (weights[:third], weights[third:])
+    if third:
+        learn_rows(two, rows[:third], [sides[y] for y in labels[:third]], first)
+    assert isinstance(two, TurnsToClasses)
+    negative, positive = names_of_sides(sides)
+    many = two.with_classes(negative, positive)
+    learn_rows(many, rows[third:], plain_labels(labels[third:]), rest)
+    return many, sides
+
+
+def plain_labels(labels: Sequence[Any]) -> list[Any]:
+    """Return the labels, NumPy's as Python's."""
+    return [y.item() if isinstance(y, np.generic) else y for y in labels]
+
+
+def among_known(P: Matrix) -> Matrix:
+    """Return the probabilities of the classes that have come, given that it is one of them: they add up to 1."""
+    total = P.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(P, total, out=np.full_like(P, 1.0 / max(P.shape[1], 1)), where=total > 0.0))

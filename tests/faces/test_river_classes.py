@@ -1,0 +1,73 @@
+"""River's face on more than two labels, which may come at any time."""
+
+import importlib
+import pickle
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from aioli import AIOLI
+from aioli.learners.baselines.ogd import OGD
+
+pytest.importorskip("river")
+AIOLIClassifier: Any = importlib.import_module("aioli.river").AIOLIClassifier
+checks: Any = importlib.import_module("river.checks")
+pandas: Any = importlib.import_module("pandas")
+
+MANY = AIOLIClassifier(AIOLI(classes="any"))
+CHECKS = list(checks.yield_checks(MANY))
+LABELS = ["rose", "lily", "iris", "aster"]
+
+
+def flowers(rows: int = 120) -> tuple[list[dict[str, float]], list[str]]:
+    """Four labels; the third comes after thirty rows, with a column of its own, and the fourth after sixty."""
+    rng = np.random.default_rng(1)
+    X, y = [], []
+    for t in range(rows):
+        k = int(rng.integers(2 if t < 30 else 3 if t < 60 else 4))
+        x = {"a": float(rng.normal(k % 2)), "b": float(rng.normal(k // 2))}
+        X.append({**x, "c": float(rng.normal(k))} if t >= 30 else x)
+        y.append(LABELS[k])
+    return X, y
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=[f"{check.__name__}-{i}" for i, check in enumerate(CHECKS)])
+def test_rivers_own_checks_of_many_classes(check: Any) -> None:
+    random.seed(0)  # River's checks shuffle and drop keys with it
+    assert MANY._multiclass
+    check(MANY.clone())
+
+
+@pytest.mark.parametrize("learner", [AIOLI(classes="any")])
+def test_labels_and_keys_come_at_any_time_and_batches_are_the_same_game(learner: AIOLI) -> None:
+    X, y = flowers()
+    single, batched = AIOLIClassifier(learner), AIOLIClassifier(learner)
+    said: dict[Any, float] = {}
+    for x, label in zip(X, y, strict=True):
+        said = single.predict_proba_one(x)
+        assert sum(said.values()) == pytest.approx(1.0) or not said
+        single.learn_one(x, label)
+    assert set(said) == set(LABELS)
+    batched.learn_many(pandas.DataFrame(X[:30]), pandas.Series(y[:30]))
+    batched.learn_many(pandas.DataFrame(X[30:]), pandas.Series(y[30:]))
+    for x in X[-10:]:
+        one, many = single.predict_proba_one(x), batched.predict_proba_one(x)
+        assert_allclose([one[label] for label in LABELS], [many[label] for label in LABELS], rtol=1e-6)
+    table = single.predict_proba_many(pandas.DataFrame(X[-10:]))
+    assert_allclose(table[y[-1]].iloc[-1], single.predict_proba_one(X[-1])[y[-1]], rtol=1e-9)
+    likeliest = single.predict_many(pandas.DataFrame(X[-10:])).tolist()
+    assert likeliest == [single.predict_one(x) for x in X[-10:]]
+    copied = pickle.loads(pickle.dumps(single))
+    assert copied.predict_proba_one(X[0]) == single.predict_proba_one(X[0])
+
+
+def test_a_learner_of_two_labels_says_who_knows_more() -> None:
+    X, y = flowers()
+    two = AIOLIClassifier(OGD())
+    for x, label in zip(X[:10], y[:10], strict=True):
+        two.learn_one(x, label)
+    with pytest.raises(ValueError, match=r"a third label, 'iris', came after .*; this classifier knows two: use Auto"):
+        two.learn_one(X[0], "iris")
