@@ -9,10 +9,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli import Auto, ClassAuto
 from aioli.errors import SnapshotRefused
+from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, experts_for
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes
+from aioli.states.classes.base_views import BaseViews
 
 NAMES = ["ant", "bee", "cat", "dog"]
 
@@ -140,16 +142,42 @@ def test_units_and_origins_of_columns_do_not_matter() -> None:
     assert_allclose(ClassAuto(classes=NAMES).learn_many(X, y), ClassAuto(classes=NAMES).learn_many(moved, y), atol=1e-6)
 
 
-def test_the_certificate_is_the_regret_against_constant_probabilities() -> None:
+@pytest.mark.parametrize("classes", ["any", NAMES])
+def test_the_certificate_bounds_the_regret_against_one_model_a_class(classes: Classes) -> None:
+    X, y = blobs()
+    learner = ClassAuto(classes=classes)
+    learner.learn_many(X, y)
+    seen = BaseViews(3).of_rows(X)[0]
+    best = 0.0
+    for name in learner.classes_:
+        first = y.index(str(name)) if classes == "any" else 0  # the game of a class begins with the row that brings it
+        labels = [label == name for label in y[first:]]
+        best += best_in_ball(seen[first:], labels, 2.0**0.5 * learner.certificate().radius, intercept=False).loss
+    for tight in (False, True):
+        assert learner.loss - best <= learner.certificate(tight) <= learner.certificate()
+    assert "one model a class" in learner.certificate().against
+
+
+def test_where_classes_are_too_many_the_certificate_is_the_regret_against_constant_probabilities() -> None:
     X, y = blobs()
     weights = np.random.default_rng(1).uniform(0.1, 2.0, 300)
-    learner = ClassAuto(classes="any")
+    learner = ClassAuto(experts=1, classes="any")  # which leaves out the certified expert, as many classes do
     p = learner.learn_many(X, y, weights)
     loss = weights @ -np.log(own(p, learner, y))
     assert_allclose(learner.loss, loss)
     totals = np.array([weights[[label == name for label in y]].sum() for name in learner.classes_])
     best = -totals @ np.log(totals / totals.sum())
     assert_allclose(float(learner.certificate()), loss - best)
+    assert learner.certificate().against == "constant probabilities"
+
+
+def test_an_expert_with_a_matrix_a_class_is_not_played_where_classes_are_many() -> None:
+    assert not any(expert.certified for expert in experts_for(1000, 20))
+    X, y = blobs(200, K=30, d=100)
+    learner = ClassAuto(classes="any")
+    learner.learn_many(X, y)
+    assert learner._ensemble is not None
+    assert learner._ensemble.certified is None
     assert learner.certificate().against == "constant probabilities"
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.learners.classes.base import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
-from aioli.learners.classes.experts import CLASS_EXPERTS
+from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -20,6 +20,8 @@ from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
 
 __all__ = ["ClassAuto"]
+
+AGAINST_REST = "one model a class of the standard view, each scored as a game of two classes"
 
 
 class ClassAuto(Remembering, ClassRowsLearner):
@@ -89,10 +91,15 @@ class ClassAuto(Remembering, ClassRowsLearner):
     def certificate(self, tight: bool = False) -> Certificate:
         """Return nats of regret that are proven not to have been exceeded, against what `against` names.
 
-        Against the best constant probabilities of the classes it is the regret itself, since the shares of the classes
-        in hindsight are known.
+        Where classes and columns are not too many, an expert plays one class against the rest on the standard view: it
+        is that expert's own certificate, plus all that the whole lost more than the expert's games of two classes. So
+        nothing needs to be assumed of the mixture. Else it is the regret against the best constant probabilities of
+        the classes, which is known, since their shares in hindsight are.
         """
-        del tight
+        expert = self._ensemble.certified if self._ensemble is not None else None
+        if expert is not None:
+            nats = expert.certificate(tight)[0] + self.loss - expert.loss
+            return Certificate(nats, GAMES.radius, self.rounds, math.inf, against=AGAINST_REST)
         total = self._weights.sum()
         seen = self._weights[self._weights > 0.0]
         best = float(seen @ np.log(total / seen)) if len(seen) else 0.0

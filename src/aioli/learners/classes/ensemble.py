@@ -15,6 +15,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
+from aioli.states.classes.against_rest import RestState
 from aioli.states.classes.base_views import BaseViews
 from aioli.states.classes.mixture import ClassMixture
 from aioli.states.classes.shared import FEWEST, SharedState
@@ -36,7 +37,7 @@ class Player:
     """An expert that plays, its state, and whether it had no influence at the last review."""
 
     expert: ClassExpert
-    state: SharedState
+    state: SharedState | RestState
     negligible: bool = False
 
     def __post_init__(self) -> None:
@@ -48,7 +49,7 @@ class ClassEnsemble:
 
     Which experts play depends on the number of classes: as classes come, some join. One that is outgrown leaves at once
     in the first rows, and later as soon as another is heard more. An expert without influence at two reviews in a row
-    retires, unless it is a cheap one that waits for the world to change.
+    retires, unless it is a cheap one that waits for the world to change, or the one that proves a bound.
 
     Parameters
     ----------
@@ -85,6 +86,12 @@ class ClassEnsemble:
         """How much of the mixture each expert that plays holds, and the class shares."""
         names = [*(player.expert.name for player in self.players), CLASS_SHARES]
         return dict(zip(names, self.mixture.shares.tolist(), strict=True))
+
+    @property
+    def certified(self) -> RestState | None:
+        """The state of the expert that proves a bound, where it has played from the first row."""
+        states = [player.state for player in self.players if isinstance(player.state, RestState)]
+        return states[0] if states else None
 
     # ---- playing
 
@@ -137,14 +144,14 @@ class ClassEnsemble:
                 total = sum(player.expert.prior for player in self.players) + expert.prior + SHARES_PRIOR
                 self.mixture = self.mixture.joined(expert.prior / total)
                 self._begin(expert)
-        if self.rounds < REVIEW:
-            self._retire([i for i, player in enumerate(self.players) if self._is_outgrown(player.expert)])
+        outgrown = [i for i, player in enumerate(self.players) if self._is_outgrown(player.expert)]
+        self._retire([i for i in outgrown if self.rounds < REVIEW or self.players[i].expert.certified])
 
     def _begin(self, expert: ClassExpert) -> None:
         """Let an expert play that has a place in the mixture, behind those that play."""
         view = self.views.get(expert.view.name) or SeenView(expert.view, self.columns)
         self.views[expert.view.name] = view
-        self.players.append(Player(expert, SharedState(expert.spec, view.width, self.classes)))
+        self.players.append(Player(expert, expert.state(view.width, self.classes)))
 
     def _is_outgrown(self, expert: ClassExpert) -> bool:
         return not expert.plays(self.classes, self.columns)
@@ -155,9 +162,9 @@ class ClassEnsemble:
         most = self.mixture.shares.max()
         leaving: list[int] = []
         for i, player in enumerate(self.players):
-            waits = player.expert.forgetting < 1.0 and not player.expert.view.waves
+            stays = player.expert.certified or (player.expert.forgetting < 1.0 and not player.expert.view.waves)
             outplayed = self._is_outgrown(player.expert) and self.mixture.shares[i] < most
-            if i > 0 and (outplayed or (negligible[i] and player.negligible and not waits)):
+            if i > 0 and (outplayed or (negligible[i] and player.negligible and not stays)):
                 leaving.append(i)
             player.negligible = bool(negligible[i])
         self._retire(leaving)
@@ -206,7 +213,7 @@ class ClassEnsemble:
         made.players = []
         negligible = given.array("negligible", (len(names),))
         for i, name in enumerate(names):
-            player = Player(known[name], SharedState.restore(given.part(f"state{i}"), known[name].spec))
+            player = Player(known[name], known[name].restored(given.part(f"state{i}")))
             player.negligible = bool(negligible[i])
             if player.reads not in made.views:
                 part = given.part(f"view{len(made.views)}")

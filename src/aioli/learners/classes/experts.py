@@ -2,30 +2,44 @@
 
 from dataclasses import dataclass
 
-from aioli.states.classes.shared import SharedSpec
+from aioli.outcomes.spec import GameSpec
+from aioli.snapshots.tree import Snapshot
+from aioli.states.classes.against_rest import RestState
+from aioli.states.classes.shared import SharedSpec, SharedState
 from aioli.states.classes.views import ViewSpec
 
-__all__ = ["CLASS_EXPERTS", "CLASS_SHARES", "ClassExpert", "experts_for"]
+__all__ = ["CLASS_EXPERTS", "CLASS_SHARES", "GAMES", "ClassExpert", "experts_for"]
 
 CLASS_SHARES = "the shares of the classes so far"  # the expert that every mixture has
 FEW, SEVERAL = 5, 16  # classes up to which 128 and 256 waves are played; beyond, 512
 FINER = 1.2
+CERTIFIED = 250_000  # numbers up to which the certified expert, with a matrix a class, is played
 WIDEST = 800  # columns up to which every expert plays; beyond, the first ones do: each keeps d² numbers
+
+
+GAMES = GameSpec(8.0, 0.1, 0.5, "tight", 1.0, intercept=False)  # of two classes each, in units of contrasts
 
 
 @dataclass(frozen=True)
 class ClassExpert:
-    """Specify a softmax learner on a view of the rows, and for how many classes it is played."""
+    """Specify an expert on a view of the rows, and for how many classes it is played.
+
+    It is a softmax learner with one matrix for all classes; or, where it is certified, AIOLI, one class against the
+    rest.
+    """
 
     view: ViewSpec
     forgetting: float = 1.0
     least: int = 0
     most: int | None = None
     on_wide_rows: bool = False
+    certified: bool = False
 
     @property
     def name(self) -> str:
         """What `weights_` calls the expert."""
+        if self.certified:
+            return f"AIOLI, one class against the rest, on the {self.view.name} view"
         drift = "" if self.forgetting == 1.0 else f", ρ = {self.forgetting:g}"
         return f"softmax on the {self.view.name} view{drift}"
 
@@ -34,14 +48,23 @@ class ClassExpert:
         """The share of the mixture that it begins with, not yet normalised: most streams do not drift."""
         return 3.0 if self.forgetting == 1.0 else 1.0
 
-    @property
-    def spec(self) -> SharedSpec:
-        """The parameters of its game."""
-        return SharedSpec(forgetting=self.forgetting)
+    def state(self, width: int, classes: int) -> SharedState | RestState:
+        """Return a fresh state of its game."""
+        if self.certified:
+            return RestState(GAMES, width, classes)
+        return SharedState(SharedSpec(forgetting=self.forgetting), width, classes)
+
+    def restored(self, snapshot: Snapshot) -> SharedState | RestState:
+        """Return the state of a snapshot of its game."""
+        if self.certified:
+            return RestState.restore(snapshot, GAMES)
+        return SharedState.restore(snapshot, SharedSpec(forgetting=self.forgetting))
 
     def plays(self, classes: int, columns: int) -> bool:
         """Return whether it is played where there are so many classes and columns."""
         fits = self.on_wide_rows or columns <= WIDEST
+        if self.certified:
+            fits = classes * (columns + 1) ** 2 <= CERTIFIED
         return fits and self.least <= classes and (self.most is None or classes <= self.most)
 
 
@@ -60,11 +83,12 @@ def _waves(base: str, shortest: float, longest: float, seed: int) -> tuple[Class
     )
 
 
-# Chosen for what they bring together over many streams: two linear views; two speeds of forgetting, on the view that
-# leaves rare columns alone; waves, and products of columns, each on a view that keeps distances and on one of ranks.
-# More classes need more waves, and a class of experts that costs more pays only there.
+# Chosen for what they bring together over many streams: linear views, one of them with a proven bound; two speeds of
+# forgetting, on the view that leaves rare columns alone; waves, and products of columns, each on a view that keeps
+# distances and on one of ranks; and among these one that forgets slowly. More classes need more waves.
 CLASS_EXPERTS = (
     ClassExpert(ViewSpec("standard"), on_wide_rows=True),
+    ClassExpert(ViewSpec("standard"), certified=True),
     ClassExpert(ViewSpec("peak"), on_wide_rows=True),
     ClassExpert(ViewSpec("peak"), forgetting=0.99, on_wide_rows=True),
     ClassExpert(ViewSpec("peak"), forgetting=0.9),
