@@ -4,7 +4,7 @@ EXTRAS ?= dev
 BASE ?= HEAD~1
 BIN := .venv/bin
 
-.PHONY: demo test thorough contracts check bench unchanged beside quality paper clean
+.PHONY: demo games test thorough contracts check bench unchanged beside quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -42,6 +42,10 @@ beside: .venv/.bench
 quality: .venv/.bench
 	$(BIN)/python -m benchmarks.quality $(if $(STREAMS),--streams $(STREAMS))
 	$(BIN)/python -m benchmarks.delays $(if $(STREAMS),--streams $(STREAMS))
+
+# thousands of games of many classes: regret ≤ certificate ≤ theorem
+games: .venv/.dev
+	$(BIN)/python -m benchmarks.class_games
 
 paper: .venv/.dev
 	$(BIN)/aioli paper

@@ -92,7 +92,8 @@ def inner(E: Matrix, V: Matrix, target: Vector) -> Vector:
 
 def predict(E: Matrix, V: Matrix, m: Vector, C: float) -> Vector:
     inverse = np.linalg.inv(V)
-    shift = 0.25 * E.T @ np.diag(E @ V @ E.T)
+    B = curvature(E, V, softmax(E @ m), C)
+    shift = 0.25 * (np.eye(len(m)) + V @ B) @ E.T @ np.diag(E @ after(V, B) @ E.T)
     best, least, step = m, math.inf, 1.0
     last: tuple[Vector, Vector] | None = None
     for tries in range(1, TRIES + 1):

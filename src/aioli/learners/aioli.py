@@ -17,11 +17,12 @@ from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.outcomes.class_labels import Classes
+from aioli.outcomes.class_labels import Classes, Label
 from aioli.outcomes.spec import Curvature, GameSpec
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate, running_certificate, tight_certificate
+from aioli.states.classes.from_two import spec_of_many
 from aioli.states.classes.structure import Structure
 from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
@@ -288,6 +289,29 @@ class AIOLI(Remembering, RowsLearner[Rows]):
             self._set_state(other._state.copy())
         self._names = self._names or other._names
         return self
+
+    def with_classes(
+        self,
+        negative: Label = 0,
+        positive: Label = 1,
+        classes: Classes = "any",
+        structure: Structure | None = None,
+    ) -> ClassAIOLI:
+        """Return the learner of many classes that goes on from what this one knows; this one stays as it is.
+
+        `negative` and `positive` are what 0 and 1 meant. What was learned stays, number by number, and so does the
+        certificate, against models that are scored on the classes seen so far (docs/classes.md). With "any" the escape
+        to unknown classes is played from now on. O(d²).
+        """
+        if self._spec.curvature == "full":
+            message = 'curvature="full" proves nothing that could go on; begin with classes instead'
+            raise ParameterRefused(message, parameter="curvature", value="full")
+        state = self._state
+        if state is None:
+            spec = spec_of_many(self._spec)
+            return ClassAIOLI(spec.radius, spec.ridge, spec.forgetting, spec.intercept, classes, structure)
+        names = None if self._names is None else list(self._names)
+        return ClassAIOLI.going_on(state, names, (negative, positive), classes, structure)
 
     def snapshot(self) -> Snapshot:
         """Return the parameters, the names of the columns, and the state where rows have come."""

@@ -12,7 +12,7 @@ __all__ = ["SQRT2", "curvature_weights", "factor_semidefinite", "minimise_softma
 SQRT2 = math.sqrt(2.0)
 SERIES = tuple((-1.0) ** k / math.factorial(k + 2) for k in range(18))  # |t| < 1: the next term is below 1e-18
 STEPS = 200  # of Newton's; two to five are usual
-DECREMENT = 1e-18  # the square of Newton's decrement at which the next step, its square, is below rounding
+NEAR = 1e-6  # a step of the logits whose square, which is what the next one is like, is below what matters
 
 
 @compiled("f8(f8[::1],f8[::1],f8[::1])")
@@ -143,11 +143,13 @@ def minimise_softmax(N: Matrix, start: Vector, t: Vector, stake: float, u: Vecto
                 delta[k] -= H[i, k] * delta[i]
         if decrement <= 1e-300:
             break
+        lowest, highest = math.inf, -math.inf
         for k in range(K):
             total = 0.0
             for i in range(q):
                 total += N[k, i] * delta[i]
             step[k] = total
+            lowest, highest = min(lowest, total), max(highest, total)
         slack = 1e-14 * (1.0 + abs(value))
         tau = 1.0
         while True:
@@ -166,6 +168,6 @@ def minimise_softmax(N: Matrix, start: Vector, t: Vector, stake: float, u: Vecto
                 a[k] -= tau * step[k]
             tau *= 0.5
         value = new
-        if decrement <= DECREMENT * (1.0 + moved):
+        if tau == 1.0 and highest - lowest <= NEAR:
             break
     return decrement

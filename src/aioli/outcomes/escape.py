@@ -44,6 +44,14 @@ class Escape:
         self.seen: Codes = np.zeros(0, np.int64)
         self.shares: Vector = np.full(GUESSES, 1.0 / GUESSES)
 
+    @classmethod
+    def after(cls, rows: int, classes: int) -> Self:
+        """Return the escape after so many rows of so many classes, each of which has come more than once."""
+        made = cls()
+        made.counts[ROWS], made.counts[NEW] = rows, classes
+        made.seen = np.full(classes, MANY)
+        return made
+
     @property
     def probability(self) -> float:
         """The probability that the next row's class is new. O(1)."""

@@ -10,7 +10,8 @@ $$\mathrm{inst}_y = \tfrac14\bigl[(2u + \hat g_y)^\top M^{-1}(2u + \hat g_y) - 4
 
 is the certificate's increment where the label is y. The prediction makes it the same for every label, which is
 $u = t - \tfrac12N^\top p$ with $t = \tfrac14 L^{-1}(I + V E^\top\Pi E)E^\top\operatorname{diag}(N M^{-1} N^\top)$. For
-fixed t this is a strictly convex problem; t is found by iteration, from M = I on. docs/classes.md has the proofs.
+fixed t this is a strictly convex problem; t is found by iteration, from the centre's own prediction on.
+docs/classes.md has the proofs.
 """
 
 import math
@@ -18,7 +19,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.softmax import curvature_weights, factor_semidefinite, minimise_softmax
+from aioli.numerics.softmax import curvature_weights, factor_semidefinite, minimise_softmax, softmax
 from aioli.outcomes.class_curvature import decompose_curvature, project
 
 __all__ = ["answer_label", "settle_prediction"]
@@ -130,20 +131,25 @@ def settle_prediction(
     """
     K, q = E.shape
     factor_semidefinite(V, L)
-    start, v_after = np.empty(K), np.empty(K)
+    start, v_after = np.empty(K), np.zeros(K)
     t, best, target, u_best, away, moved = np.empty(q), np.zeros(q), np.zeros(q), np.zeros(q), np.empty(q), np.empty(q)
     for k in range(K):
         start[k] = 0.0
-        v_after[k] = 0.0
         for i in range(q):
             start[k] += E[k, i] * m[i]
             total = 0.0
             for j in range(i, q):
                 total += E[k, j] * L[j, i]
             N[k, i] = total
-            v_after[k] += total * total
-    aim(E, L, R, R_hat, 0, v_after, t)
     u[:] = 0.0
+    if K > 2:  # the first target is that of the centre's own prediction
+        softmax(start, p, log_p)
+        curvature_weights(p, log_p, C, weights)
+        rank = decompose_curvature(E, N, weights, 1.0, R, R_hat, chol)
+        weigh_labels(N, R_hat, chol, rank, u, p, v_after)
+        aim(E, L, R, R_hat, rank, v_after, t)
+    else:
+        t[:] = 0.0
     least = math.inf
     step = 1.0
     rank = 0

@@ -21,7 +21,7 @@ __all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weig
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
 
 LABELS: dict[object, float] = {0: 0.0, 1: 1.0, -1: 0.0}  # True, 1.0 and np.int64(1) are the same key as 1
-GIVE_LABELS = "give 0 or 1, False or True, -1 or +1"
+GIVE_LABELS = "give 0 or 1, False or True, -1 or +1, or learn more classes with AIOLI(classes=…) or Auto(classes=…)"
 
 
 class CheckedRows(ABC):
@@ -232,8 +232,8 @@ def _as_column(what: str, given: object, count: int) -> NDArray[Any]:
     if values.dtype.kind not in "biuf":
         for t, value in enumerate(values.tolist()):
             if not isinstance(value, (int, float)):
-                refusal = LabelRefused if what == "labels" else RowRefused
-                raise refusal(f"of the {what}, {value!r} is no number", row=t, value=value, remedy="give numbers")
+                refusal, remedy = (LabelRefused, GIVE_LABELS) if what == "labels" else (RowRefused, "give numbers")
+                raise refusal(f"of the {what}, {value!r} is no number", row=t, value=value, remedy=remedy)
         message = f"{what} of type {values.dtype} came; give numbers or booleans{UNCHANGED}"
         raise ParameterRefused(message, parameter=parameter, value=values.dtype)
     return values

@@ -52,7 +52,7 @@ class ClassRowsLearner(NamedColumns):
         super().__init__()
         self._labels = ClassLabels(classes)
         self._intercept, self._widest = intercept, widest
-        self._rounds = 0
+        self._rounds, self._late = 0, 0
         self._loss = 0.0
         self._escape = Escape()  # played where classes may appear
         self._ledger = Ledger()
@@ -217,6 +217,7 @@ class ClassRowsLearner(NamedColumns):
             own[unknown] = log_remainders(late[unknown])
             log_p[unknown, codes[unknown]] = own[unknown]
         self._rounds += len(rows)
+        self._late += 0 if late is None else len(rows)
         self._loss -= float(stakes @ own)
         if announced is not None:
             self._ledger.settle(announced.tickets)
@@ -256,12 +257,12 @@ class ClassRowsLearner(NamedColumns):
 
     def _counts(self) -> dict[str, Plain]:
         """Return what is counted here, for a snapshot."""
-        return {"names": self._names, "rounds": self._rounds, "loss": self._loss}
+        return {"names": self._names, "rounds": self._rounds, "late": self._late, "loss": self._loss}
 
     def _restore_counts(self, snapshot: Snapshot) -> None:
         """Take what is counted here from a snapshot."""
         self._labels = ClassLabels.restore(snapshot.part("labels"))
-        self._rounds = snapshot.whole("rounds")
+        self._rounds, self._late = snapshot.whole("rounds"), snapshot.whole("late")
         self._escape = Escape.restore(snapshot.part("escape"))
         self._loss = snapshot.number("loss")
         if "ledger" in snapshot.parts:
@@ -275,7 +276,9 @@ class ClassRowsLearner(NamedColumns):
         return {"labels": self._labels.snapshot(), "escape": self._escape.snapshot(), **ledger}
 
     def _promised(self, theorem: float) -> float:
-        """Return what the theorem and the escape's code length promise together."""
+        """Return what the theorem and the escape's code length promise together; late labels are not promised for."""
+        if self._late:
+            return math.inf
         return theorem + (self._escape.code_length() if self._labels.open else 0.0)
 
     def _repr_suffix(self) -> str:

@@ -13,15 +13,19 @@ from aioli.learners.parameters import require_number, with_parameters, written_p
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.outcomes.class_labels import Classes, Codes
+from aioli.outcomes.class_labels import Classes, Codes, Label
+from aioli.outcomes.escape import Escape
 from aioli.outcomes.spec import GameSpec
+from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
+from aioli.states.classes.from_two import spec_of_many
 from aioli.states.classes.full import FullState
 from aioli.states.classes.protocol import ClassState
 from aioli.states.classes.single_row import play_one, predict_one
-from aioli.states.classes.structure import Structure, make_state, require_structure, restore_state
+from aioli.states.classes.structure import Structure, make_state, require_structure, restore_state, state_of_two
 from aioli.states.classes.tree import TreeState
+from aioli.states.dense.state import State
 from aioli.streams.rows import Rows
 
 __all__ = ["ClassAIOLI"]
@@ -54,8 +58,8 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         probability too, the escape (`outcomes.escape`).
     structure
         "full" is the softmax above, O(D²) a row. "tree" is nested choices between two, and "one_vs_rest" each class
-        against the rest: O(Kd²), with certificates of their own. None is "full" up to D = 512, and nests the classes
-        beyond; `structure_` says what it came to.
+        against the rest: O(Kd²), with certificates of their own. None is "full" up to D = 512 and K = 32, and
+        nests the classes beyond; `structure_` says what it came to.
 
     Examples
     --------
@@ -212,6 +216,26 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
 
     # ---- its life
 
+    @classmethod
+    def going_on(
+        cls,
+        state: State,
+        names: list[str] | None,
+        labels: tuple[Label, Label],
+        classes: Classes,
+        structure: Structure | None,
+    ) -> Self:
+        """Make the learner that a game of two classes goes on as; `labels` are what 0 and 1 meant."""
+        spec = spec_of_many(state.spec)
+        learner = cls(spec.radius, spec.ridge, spec.forgetting, spec.intercept, classes, structure)
+        places, new = learner._labels.encode(list(labels), 2)
+        learner._labels.add(new)
+        learner._set(state_of_two(structure, state, len(learner._labels), places))
+        learner._escape = Escape.after(int(state.tally[Tally.ROUNDS]), len(learner._labels))
+        learner._rounds, learner._loss = int(state.tally[Tally.ROUNDS]), float(state.tally[Tally.LOSS])
+        learner._names = names
+        return learner
+
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
         names_after = self._names_after_growing(columns, names)
@@ -241,6 +265,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         self._labels.add(new)
         self._rounds += other._rounds
         self._escape.merge(other._escape, places)
+        self._late += other._late
         self._loss += other._loss
         self._names = self._names or other._names
         return self

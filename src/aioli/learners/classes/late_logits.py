@@ -34,8 +34,10 @@ def as_log_probabilities(logits: object, count: int, classes: int, *, open_: boo
     late[:, : values.shape[1]] = values
     most = np.maximum(values.max(axis=1, initial=-math.inf), -1e300)
     with np.errstate(divide="ignore"):
-        total = most + np.log(np.exp(values - most[:, None]).sum(axis=1))
-    return late - (np.maximum(total, 0.0) if open_ else total)[:, None]
+        total: Vector = most + np.log(np.exp(values - most[:, None]).sum(axis=1))
+    if open_:
+        total = np.maximum(total, 0.0)
+    return late - total[:, None]
 
 
 def log_remainders(log_p: Matrix) -> Vector:

@@ -32,8 +32,8 @@ class FullState:
     width, classes
         How many columns a row has, the intercept counted, and how many classes are known.
     P, w
-        Of (K-1)d rows; entry jd + i belongs to column i in contrast j. Where P would lose its digits, the state turns
-        to its factored form once and for all: P then holds S with $A^{-1} = SS^\top$.
+        Of (K-1)d rows, P its lower triangle only; entry jd + i belongs to column i in contrast j. Where P would lose
+        its digits, the state turns to its factored form once and for all: P then holds S with $A^{-1} = SS^\top$.
     tally
         Running totals, as of two classes; the loss is counted where rows were learned.
     """
@@ -74,6 +74,11 @@ class FullState:
                 self.factor()
         return said
 
+    @property
+    def _whole(self) -> Matrix:
+        """P, both triangles of it; or S."""
+        return self.P if self.factored else np.tril(self.P) + np.tril(self.P, -1).T
+
     def predict(self, X: Matrix) -> Matrix:
         """Return the logarithms of each row's probabilities, as if it came next."""
         said = np.empty((len(X), self.classes))
@@ -104,7 +109,7 @@ class FullState:
     def _embedded(self, places: Codes, size: int) -> tuple[Matrix, Vector]:
         """Return P and w with these places among so many, the others being as the prior has them."""
         P, w = np.eye(size) / (math.sqrt(self.spec.ridge) if self.factored else self.spec.ridge), np.zeros(size)
-        P[np.ix_(places, places)] = self.P
+        P[np.ix_(places, places)] = self._whole
         w[places] = self.w
         return P, w
 
@@ -164,18 +169,18 @@ class FullState:
         contrasts = max(classes - 1, 0)
         order = np.concatenate([places, np.setdiff1d(np.arange(classes), places)])
         E = helmert(classes)
-        turn = E[order].T @ E  # from contrasts in this state's order to those in the common one
+        turn = E[order].T @ E  # own class k is order[k]: from contrasts in this state's order to the common one
         A = np.eye(contrasts * self.width) * self.spec.ridge
         A[: self.w.size, : self.w.size] = self.precision()
         w = np.append(self.w, np.zeros(len(A) - self.w.size))
         Q = np.kron(turn, np.eye(self.width))
-        return Q.T @ A @ Q, Q.T @ w
+        return Q @ A @ Q.T, Q @ w
 
     # ---- moving
 
     def snapshot(self) -> Snapshot:
         """Return P (or S), w, the tally, the number of classes and the parameters."""
-        arrays = {"P": self.P.copy(), "w": self.w.copy(), "tally": self.tally.copy()}
+        arrays = {"P": self._whole.copy(), "w": self.w.copy(), "tally": self.tally.copy()}
         values = {"classes": self.classes, "width": self.width, "factored": self.factored}
         return Snapshot("FullState", values, arrays, {"spec": self.spec.snapshot()})
 

@@ -1,9 +1,9 @@
 r"""The rounds of many classes over P and w, in compiled loops. One pass over P a row, of (1 + 2ρ)D² operations.
 
 P has one block of d × d a pair of contrasts: entry $jd + i$ is column i in contrast j. `E` are the contrasts of the
-classes (`numerics.helmert`). P is symmetric, so $(PX)^\top$ is a sum of its rows: long vectors whatever d is. A row of
-negative weight is only predicted. Each loop returns how many rows it played: fewer than came means that the next one
-would cost P too many digits, and that the state stands exactly before that row.
+classes (`numerics.helmert`). P is symmetric, and only its lower triangle is read and written: half of the memory, which
+is what a row waits for. A row of negative weight is only predicted. Each loop returns how many rows it played: fewer
+than came means that the next one would cost P too many digits, and that the state stands exactly before that row.
 """
 
 import math
@@ -19,56 +19,78 @@ from aioli.outcomes.two_classes import Tally, keeps_its_digits
 __all__ = ["combine_rows", "count_row", "play_rows", "predict_rows", "read_logits", "read_squares"]
 
 
+@compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8)", reassociate=True)
+def downdate(P: Matrix, U: Matrix, rank: int, rho: float, back: float) -> None:
+    r"""Set $P \leftarrow \rho(P - U^\top U) + \mathrm{back}\,I$, its lower triangle. O(ρD²)."""
+    for row in range(P.shape[0]):
+        downdate_row(P, U, rank, rho, back, row)
+
+
+@compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8,i8)", reassociate=True)
+def downdate_row(P: Matrix, U: Matrix, rank: int, rho: float, back: float, row: int) -> None:
+    """Downdate one row of P up to its diagonal, two terms a pass. O(ρD)."""
+    entries, width = P[row], row + 1
+    r = 0
+    while r + 1 < rank:
+        a, b = U[r, row], U[r + 1, row]
+        first, second = U[r], U[r + 1]
+        for c in range(width):
+            entries[c] -= a * first[c] + b * second[c]
+        r += 2
+    if r < rank:
+        a, first = U[r, row], U[r]
+        for c in range(width):
+            entries[c] -= a * first[c]
+    if rho < 1.0:
+        for c in range(width):
+            entries[c] *= rho
+        entries[row] += back
+
+
+@compiled("void(f8[:,::1],f8[::1],i8,f8[:,::1])", reassociate=True)
+def multiply_row(P: Matrix, x: Vector, row: int, PX: Matrix) -> None:
+    r"""Add to $(I\otimes x)^\top P$ what one row of P, up to its diagonal, and the column that equals it give. O(D)."""
+    d = x.size
+    entries = P[row]
+    j = row // d
+    scale, out = x[row - j * d], PX[j]
+    for c in range(row + 1):
+        out[c] += scale * entries[c]
+    for o in range(j + 1):
+        block = entries[o * d : min(o * d + d, row)]  # a slice: an index that might be negative is not vectorised
+        total = 0.0
+        for i in range(block.size):
+            total += block[i] * x[i]
+        PX[o, row] += total
+
+
 @compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8,f8[::1],f8[:,::1])", reassociate=True)
 def downdate_and_multiply(P: Matrix, U: Matrix, rank: int, rho: float, back: float, x: Vector, PX: Matrix) -> None:
-    r"""Set $P \leftarrow \rho(P - U^\top U) + \mathrm{back}\,I$, and $PX = (I\otimes x)^\top P$ unless it is empty."""
-    D, d = P.shape[0], x.size
-    for row in range(D):
-        entries = P[row]
-        r = 0
-        while r + 1 < rank:  # two terms a pass over the row; U[r, i]*U[r, j] commutes, so P stays bitwise symmetric
-            a, b = U[r, row], U[r + 1, row]
-            for c in range(D):
-                entries[c] = entries[c] - a * U[r, c] - b * U[r + 1, c]
-            r += 2
-        if r < rank:
-            a = U[r, row]
-            for c in range(D):
-                entries[c] -= a * U[r, c]
-        if rho < 1.0:
-            for c in range(D):
-                entries[c] *= rho
-            entries[row] += back
-        if PX.shape[0] > 0:
-            j = row // d
-            i = row - j * d
-            scale = x[i]
-            if i == 0:
-                for c in range(D):
-                    PX[j, c] = scale * entries[c]
-            else:
-                for c in range(D):
-                    PX[j, c] += scale * entries[c]
+    """Downdate P, and compute its product with the next row in the same pass over memory. O(ρD²)."""
+    PX[:] = 0.0
+    for row in range(P.shape[0]):
+        downdate_row(P, U, rank, rho, back, row)
+        multiply_row(P, x, row, PX)
 
 
 @compiled("void(f8[:,::1],f8[::1],f8[:,::1])", reassociate=True)
-def combine_rows(P: Matrix, x: Vector, PX: Matrix) -> None:
-    r"""Compute $(I\otimes x)^\top P$: a sum of the rows of P for each contrast. O(D²)."""
+def multiply(P: Matrix, x: Vector, PX: Matrix) -> None:
+    r"""Compute $(I\otimes x)^\top P$ from the lower triangle of P. O(D²)."""
+    PX[:] = 0.0
+    for row in range(P.shape[0]):
+        multiply_row(P, x, row, PX)
+
+
+@compiled("void(f8[:,::1],f8[::1],f8[:,::1])", reassociate=True)
+def combine_rows(S: Matrix, x: Vector, F: Matrix) -> None:
+    r"""Compute $(I\otimes x)^\top S$: a sum of the rows of S for each contrast. O(D²)."""
     d = x.size
-    for j in range(PX.shape[0]):
-        PX[j, :] = 0.0
-        i = 0
-        while i + 3 < d:
-            a, b, e, f = x[i], x[i + 1], x[i + 2], x[i + 3]
-            row = j * d + i
-            for c in range(PX.shape[1]):
-                PX[j, c] += (a * P[row, c] + b * P[row + 1, c]) + (e * P[row + 2, c] + f * P[row + 3, c])
-            i += 4
-        while i < d:
-            a = x[i]
-            for c in range(PX.shape[1]):
-                PX[j, c] += a * P[j * d + i, c]
-            i += 1
+    for j in range(F.shape[0]):
+        F[j, :] = 0.0
+        for i in range(d):
+            scale, entries = x[i], S[j * d + i]
+            for c in range(F.shape[1]):
+                F[j, c] += scale * entries[c]
 
 
 @compiled("void(f8[:,::1],f8[::1],f8[:,::1])", reassociate=True)
@@ -78,8 +100,9 @@ def read_variance(PX: Matrix, x: Vector, V: Matrix) -> None:
     for j in range(V.shape[0]):
         for o in range(j + 1):
             total = 0.0
+            block = PX[j, o * d : o * d + d]
             for i in range(d):
-                total += PX[j, o * d + i] * x[i]
+                total += block[i] * x[i]
             V[j, o] = total
             V[o, j] = total
 
@@ -92,8 +115,9 @@ def read_logits(w: Vector, x: Vector, m: Vector) -> float:
         norm2 += x[i] * x[i]
     for j in range(m.size):
         total = 0.0
+        block = w[j * x.size : (j + 1) * x.size]
         for i in range(x.size):
-            total += w[j * x.size + i] * x[i]
+            total += block[i] * x[i]
         m[j] = total
     return math.sqrt(norm2)
 
@@ -159,7 +183,7 @@ def play_rows(
         if pending:
             downdate_and_multiply(P, U, rank, rho, back, x, PX)
         else:
-            combine_rows(P, x, PX)
+            multiply(P, x, PX)
         pending = False
         read_variance(PX, x, V)
         norm = read_logits(w, x, m)
@@ -187,7 +211,7 @@ def play_rows(
         pending = rank > 0 or rho < 1.0
         count_row(tally, stake, loss, inst, norm, beyond)
     if pending:
-        downdate_and_multiply(P, U, rank, rho, back, w[:1], PX[:0])
+        downdate(P, U, rank, rho, back)
     return played
 
 
@@ -200,10 +224,11 @@ def predict_rows(P: Matrix, w: Vector, rules: Vector, factored: bool, E: Matrix,
     m, u, p, log_p, weights = np.empty(q), np.empty(q), np.empty(K), np.empty(K), np.empty(K)
     for t in range(len(X)):
         x = X[t]
-        combine_rows(P, x, PX)
         if factored:
+            combine_rows(P, x, PX)
             read_squares(PX, V)
         else:
+            multiply(P, x, PX)
             read_variance(PX, x, V)
         norm = read_logits(w, x, m)
         settle_prediction(E, V, m, rules[Rule.RADIUS] * norm, L, N, u, p, log_p, R, R_hat, chol, weights)

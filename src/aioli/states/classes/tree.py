@@ -99,6 +99,13 @@ class TreeState:
                     above[~child] = here
         return log_p
 
+    @classmethod
+    def of_root(cls, root: FullState, most: int) -> Self:
+        """Return the tree that has this root and no other node."""
+        tree = cls(root.spec, root.width, 0, most)
+        tree.root, tree.classes, tree.children = root, root.classes, [list(range(root.classes))]
+        return tree
+
     # ---- growing
 
     def add_class(self, x: Vector | None = None) -> None:
