@@ -41,6 +41,7 @@ beside: .venv/.bench
 # STREAMS=folder of CSV or svmlight files; without it, the streams that scikit-learn and River ship
 quality: .venv/.bench
 	$(BIN)/python -m benchmarks.quality $(if $(STREAMS),--streams $(STREAMS))
+	$(BIN)/python -m benchmarks.classes $(if $(STREAMS),--streams $(STREAMS))
 	$(BIN)/python -m benchmarks.delays $(if $(STREAMS),--streams $(STREAMS))
 
 # thousands of games of many classes: regret ≤ certificate ≤ theorem

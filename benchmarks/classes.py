@@ -1,7 +1,6 @@
 """Streams of more than two classes, each played once: log loss, accuracy and processor time a row, side by side."""
 
 import argparse
-import importlib
 import math
 import os
 import time
@@ -13,6 +12,7 @@ import numpy as np
 from aioli import ClassAIOLI, ClassAuto
 from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
+from benchmarks.class_peers import CLASS_PEERS, standardised
 from benchmarks.class_streams import class_stream_names, load_class_stream
 
 __all__ = ["METHODS", "Method", "class_scores", "main", "smoothed"]
@@ -39,35 +39,14 @@ def aioli_full(X: Matrix, codes: Codes, classes: int) -> Matrix:
     if (classes - 1) * (X.shape[1] + 1) > MOST_FULL:
         return np.full((len(X), classes), math.nan)
     learner = ClassAIOLI(radius=RADIUS, ridge=RIDGE, classes=list(range(classes)))
-    return learner.learn_many(_standardised(X), codes)
-
-
-def river_softmax(X: Matrix, codes: Codes, classes: int) -> Matrix:
-    """River's softmax regression behind its running scaler, its dictionaries ready made."""
-    linear, preprocessing = (importlib.import_module(f"river.{name}") for name in ("linear_model", "preprocessing"))
-    model = preprocessing.StandardScaler() | linear.SoftmaxRegression()
-    said = np.zeros((len(X), classes))
-    for t, (row, label) in enumerate(zip(X.tolist(), codes.tolist(), strict=True)):
-        x = dict(enumerate(row))
-        for k, p in model.predict_proba_one(x).items():
-            said[t, k] = p
-        model.learn_one(x, label)
-    return said
-
-
-def persistence(_X: Matrix, codes: Codes, classes: int) -> Matrix:
-    """The last label again: the floor of ordered streams."""
-    said = np.zeros((len(codes), classes))
-    said[np.arange(1, len(codes)), codes[:-1]] = 1.0
-    return said
+    return learner.learn_many(standardised(X) / math.sqrt(X.shape[1]), codes)
 
 
 METHODS: dict[str, Method] = {
     "Auto": auto_declared,
     "Auto, any": auto_any,
     "AIOLI full": aioli_full,
-    "River softmax": river_softmax,
-    "persistence": persistence,
+    **CLASS_PEERS,
 }
 
 
@@ -126,15 +105,6 @@ def _in_order(learner: ClassAuto, X: Matrix, codes: Codes, classes: int) -> Matr
     p = np.zeros((len(X), classes))
     p[:, [int(label) for label in learner.classes_]] = said
     return p
-
-
-def _standardised(X: Matrix) -> Matrix:
-    """Return the rows in standard deviations from the mean, both of the rows up to and including each."""
-    n = np.arange(1, len(X) + 1)[:, None]
-    moved = X - X[0]
-    mean = np.cumsum(moved, axis=0) / n
-    spread = np.sqrt(np.maximum(np.cumsum(moved**2, axis=0) / n - mean**2, 0.0))
-    return np.divide(moved - mean, spread, out=np.zeros_like(X), where=spread > 0.0) / math.sqrt(X.shape[1])
 
 
 if __name__ == "__main__":
