@@ -6,7 +6,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Vector, compiled, elementwise
 
-__all__ = ["finite_logit_many", "logit", "sigmoid", "sigmoid_many", "softplus", "softplus_many"]
+__all__ = ["finite_logit", "finite_logit_many", "logit", "sigmoid", "sigmoid_many", "softplus", "softplus_many"]
 
 LEAST, MOST = float(np.finfo(float).tiny), 1.0 - 2.0**-53  # probabilities whose log-odds are finite
 
@@ -35,6 +35,11 @@ def logit(p: float) -> float:
 softplus_many = elementwise(softplus, "f8(f8)")
 sigmoid_many = elementwise(sigmoid, "f8(f8)")
 logit_many = elementwise(logit, "f8(f8)")
+
+
+def finite_logit(p: float) -> float:
+    """Return the log-odds of a probability, 0 and 1 being read as the normal numbers next to them. O(1)."""
+    return logit(min(max(p, LEAST), MOST))
 
 
 def finite_logit_many(p: Vector) -> Vector:

@@ -15,8 +15,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.forest.loops import members_of
-from aioli.states.forest.state import KINDS, ForestState
+from aioli.states.forest.state import MEMBERS, ForestState
 from aioli.states.mixture.combination import Combination
 from aioli.streams.rows import Rows, as_logits, as_weights
 
@@ -24,7 +23,6 @@ __all__ = ["Forest"]
 
 WIDEST = 1e150  # the length of a row: its square is still a number
 HEAVIEST = 1e6  # a weight that costs no tree its digits
-NAMES = [*(kind.name for kind in KINDS), "all trees", "all trees, bolder", "paths, slow", "paths", "paths, fast"]
 ROUNDS, WEIGHT, LOSS = range(3)
 
 
@@ -74,7 +72,7 @@ class Forest(Remembering, RowsLearner[Rows]):
         super().__init__()
         self.trees = require_whole("trees", trees, 1)
         self._state: ForestState | None = None
-        self._combination = Combination(np.ones(members_of(len(KINDS))))
+        self._combination = Combination(np.ones(len(MEMBERS)))
         self._totals: Vector = np.zeros(3)
 
     def certificate(self, tight: bool = False) -> Certificate:
@@ -100,7 +98,7 @@ class Forest(Remembering, RowsLearner[Rows]):
     @property
     def weights_(self) -> dict[str, float]:
         """How much each member is heard now."""
-        return dict(zip(NAMES, self._combination.shares.tolist(), strict=True))
+        return dict(zip(MEMBERS, self._combination.shares.tolist(), strict=True))
 
     @property
     def memory_(self) -> int:
@@ -154,7 +152,7 @@ class Forest(Remembering, RowsLearner[Rows]):
         """Return each member's log-odds of each row, as if it came next."""
         if self._state is None:
             return np.zeros((len(rows), self._combination.members))
-        return np.concatenate([_log_odds(self._state.consult(chunk)) for _, chunk in rows])
+        return np.concatenate([self._state.consult_odds(chunk) for _, chunk in rows])
 
     def _logits(self, rows: Rows) -> Vector:
         return self._combination.logits(self._asked(rows))
@@ -178,7 +176,7 @@ class Forest(Remembering, RowsLearner[Rows]):
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
             y, omega = labels[part], weights[part]
-            Z = _log_odds(self._state.play(chunk, y.astype(np.int64), omega))
+            Z = self._state.play_odds(chunk, y, omega)
             kept = (None, None) if delayed is None else (delayed.memory[part], delayed.late[part])
             said = self._combination.answer(Z, y, omega, *kept)
             said = np.where(np.isnan(late[part]), said, late[part])
@@ -189,8 +187,3 @@ class Forest(Remembering, RowsLearner[Rows]):
 
     def _forget_announcing(self) -> None:
         self._combination.forget_announcing()
-
-
-def _log_odds(said: Matrix) -> Matrix:
-    """Return the log-odds of the second class."""
-    return np.ascontiguousarray(said[:, :, 1] - said[:, :, 0])

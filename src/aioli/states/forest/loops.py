@@ -18,15 +18,10 @@ from aioli.states.forest.trees import (
     uniform,
 )
 
-__all__ = ["BOLDER", "consult_rows", "members_of", "play_rows"]
+__all__ = ["consult_rows", "play_rows"]
 
 BOLDER = 1.5  # averages of many trees are timid: one member says them this much louder
 SAMPLING = 1 << 20  # stands for a tree's number where the sample draws
-
-
-def members_of(kinds: int) -> int:
-    """Return how many members a forest of so many kinds of trees has: kinds, all, all but bolder, and the paths'."""
-    return kinds + 2 + RATES
 
 
 @compiled("void(f8[::1],i8)", inline=True)

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
-from aioli.states.forest.loops import consult_rows, members_of, play_rows
+from aioli.states.forest.loops import consult_rows, play_rows
 from aioli.states.forest.ranks import Ranks, mutual_information
 from aioli.states.forest.trees import FEATURE, THRESHOLD, record_size
 
-__all__ = ["KINDS", "ForestState", "Kind"]
+__all__ = ["KINDS", "MEMBERS", "ForestState", "Kind"]
 
 Codes = NDArray[np.int64]
 
@@ -39,6 +39,9 @@ KINDS = (
     Kind("trees that forget", 0.5, 0.999),
 )
 
+# who announces: each kind of trees, all of them, all of them said louder, and the model in paths at three rates
+MEMBERS = (*(kind.name for kind in KINDS), "all trees", "all trees, bolder", "paths, slow", "paths", "paths, fast")
+
 
 class ForestState:
     """Hold the nodes of all trees, the ranks, and the sample; K classes, d columns.
@@ -60,11 +63,6 @@ class ForestState:
         self.nodes = np.zeros((trees, min(64, self.most), record_size(width, classes)))
 
     @property
-    def members(self) -> int:
-        """How many members announce."""
-        return members_of(len(KINDS))
-
-    @property
     def bytes(self) -> int:
         """The size of all that it keeps."""
         return self.nodes.nbytes + self.sample.nbytes + self.scales.nbytes
@@ -73,13 +71,13 @@ class ForestState:
         """Return each member's log-probabilities of each row, rows × members × classes, as if it came next."""
         if self.ranks is None:
             return self._before_the_trees(len(X))
-        out = np.empty((len(X), self.members, self.classes))
+        out = np.empty((len(X), len(MEMBERS), self.classes))
         consult_rows(self.nodes, self.used, self.log_rho, self.kind_of, len(KINDS), self.rows, self.ranks.of(X), out)
         return out
 
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         """Announce and learn row after row; return what each member announced, rows × members × classes."""
-        out = np.empty((len(X), self.members, self.classes))
+        out = np.empty((len(X), len(MEMBERS), self.classes))
         first = 0
         while first < len(X):
             epoch = FIRST  # the next number of rows at which ranks are made
@@ -91,6 +89,14 @@ class ForestState:
             if self.rows == epoch:
                 self._make_ranks()
         return out
+
+    def consult_odds(self, X: Matrix) -> Matrix:
+        """Return what `consult` does, of two classes, as log-odds: rows × members."""
+        return _log_odds(self.consult(X))
+
+    def play_odds(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        """Return what `play` does, of two classes, as log-odds: rows × members."""
+        return _log_odds(self.play(X, y.astype(np.int64), weights))
 
     def _room(self) -> int:
         """Return how many rows may come before the nodes need more room; make some if there is none."""
@@ -118,7 +124,7 @@ class ForestState:
         """Return the shares of the classes so far, for every member."""
         known = self.sample[: self.rows]
         counts = np.bincount(known[:, -2].astype(np.int64), known[:, -1], minlength=self.classes) + 0.5
-        return np.broadcast_to(np.log(counts / counts.sum()), (rows, self.members, self.classes))
+        return np.broadcast_to(np.log(counts / counts.sum()), (rows, len(MEMBERS), self.classes))
 
     def _make_ranks(self) -> None:
         """Make the ranks anew from the sample, and the trees too while the sample holds every row: else carry over.
@@ -135,7 +141,7 @@ class ForestState:
             return
         self.used[:] = 0
         rows, self.rows = self.rows, 0
-        out = np.empty((rows, self.members, self.classes))
+        out = np.empty((rows, len(MEMBERS), self.classes))
         first = 0
         while first < rows:
             part = slice(first, min(rows, first + self._room()))
@@ -230,6 +236,11 @@ class ForestState:
 def most_nodes(width: int, classes: int, trees: int) -> int:
     """Return how many nodes a tree may have."""
     return int(max(3, min(MOST_NODES, ROOM // (8 * trees * record_size(width, classes)))))
+
+
+def _log_odds(said: Matrix) -> Matrix:
+    """Return the log-odds of the second of two classes."""
+    return np.ascontiguousarray(said[:, :, 1] - said[:, :, 0])
 
 
 def _require_tree(records: Matrix, width: int) -> None:

@@ -72,6 +72,25 @@ class Combination:
         layer.answer(self.mixture, Z, y, weights, kept, np.zeros(len(Z)) if late is None else late)
         return kept[:, heard].copy()
 
+    def negligible(self) -> Vector:
+        """Return which members have no influence, in time or late."""
+        unheard = self.mixture.negligible()
+        if self.late is not None and self.late.awake:
+            unheard = np.minimum(unheard, self.late.negligible())
+        return unheard
+
+    def retire(self, member: int) -> None:
+        """Take a member out that keeps its place: its share goes to the others."""
+        self.mixture.retire(member)
+        if self.late is not None:
+            self.late.retire(member)
+
+    def revive(self, member: int, share: float) -> None:
+        """Let a member that retired begin anew with this share."""
+        self.mixture.revive(member, share)
+        if self.late is not None:
+            self.late.revive(member, share)
+
     def forget_announcing(self) -> None:
         """Drop what came to life with the first announcement, which was taken back."""
         self.late = None

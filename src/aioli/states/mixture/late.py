@@ -135,6 +135,14 @@ class LateMixture:
         self.experts[:, expert] = 0.0
         self.experts /= self.experts.sum(axis=1, keepdims=True)
 
+    def revive(self, expert: int, share: float) -> None:
+        """Let an expert that retired begin anew with this share."""
+        self.experts *= 1.0 - share
+        self.experts[:, expert] = share
+        place = 2 + expert
+        self.stacker[:, place] = self.stacker[1 + place] = 0.0
+        self.stacker[1 + place, place] = 1.0
+
     def without(self, experts: list[int]) -> Self:
         """Return the mixture without these experts, whose shares go to the others."""
         staying = np.delete(np.arange(self.shares.size), experts)

@@ -131,6 +131,17 @@ class Mixture:
         self.prior /= self.prior.sum()
         self.shares /= self.shares.sum()
 
+    def revive(self, expert: int, share: float) -> None:
+        r"""Let an expert that retired begin anew with this share, which costs the others $\ln\frac1{1-w}$ nats."""
+        for shares in (self.prior, self.shares):
+            shares *= 1.0 - share
+            shares[expert] = share
+        place = 2 + expert
+        fresh = unpack(self.buffer, self.prior.size)[10]
+        for u, k, s, Q in self.stackers:
+            u[place] = k[place] = s[place] = Q[place, :] = Q[:, place] = 0.0
+            Q[place, place] = fresh[place]
+
     def without(self, experts: Sequence[int]) -> "Mixture":
         """Return the mixture without these experts: it says what it would say had they retired and stayed."""
         staying = np.delete(np.arange(self.shares.size), experts)

@@ -1,0 +1,126 @@
+"""Companions of the linear experts: learners of what bends, each heard by the log-odds of its members."""
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.kernel.random_features import RandomFeatures
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import finite_logit_many
+from aioli.snapshots.tree import Snapshot
+from aioli.states.forest.state import MEMBERS, ForestState
+
+__all__ = ["Companion", "ForestCompanion", "KernelCompanion"]
+
+FARTHEST = 1e90  # a cell of which random features can still be made
+
+
+class Companion(ABC):
+    """A learner that announces one or several log-odds a row, before it sees the label.
+
+    Attributes
+    ----------
+    names
+        What its members are called, one for each of the log-odds.
+    """
+
+    names: tuple[str, ...]
+
+    @abstractmethod
+    def consult(self, X: Matrix) -> Matrix:
+        """Return each member's log-odds of each row, as if it came next; changes nothing."""
+
+    @abstractmethod
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        """Learn from the rows in order; return each member's log-odds of each row before its label."""
+
+    @abstractmethod
+    def grow(self, columns: int) -> bool:
+        """Make room for new columns, 0 in all rows so far; return whether it can go on."""
+
+    @abstractmethod
+    def snapshot(self) -> Snapshot:
+        """Return all that it remembers."""
+
+
+class ForestCompanion(Companion):
+    """A forest: its kinds of trees, all of them, and the model in their paths are heard one by one."""
+
+    names = tuple(f"forest: {name}" for name in MEMBERS)
+
+    def __init__(self, trees: int) -> None:
+        self.trees = trees
+        self._state: ForestState | None = None
+
+    def consult(self, X: Matrix) -> Matrix:
+        """Return each member's log-odds of each row, as if it came next; changes nothing."""
+        if self._state is None:
+            return np.zeros((len(X), len(self.names)))
+        return self._state.consult_odds(X)
+
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        """Learn from the rows in order; return each member's log-odds of each row before its label."""
+        if self._state is None:
+            self._state = ForestState(X.shape[1], 2, self.trees)
+        return self._state.play_odds(X, y, weights)
+
+    def grow(self, columns: int) -> bool:
+        """Make room for new columns, 0 in all rows so far; it can always go on."""
+        if self._state is not None:
+            self._state = self._state.grown(columns)
+        return True
+
+    def snapshot(self) -> Snapshot:
+        """Return the number of trees and their state."""
+        parts = {} if self._state is None else {"state": self._state.snapshot()}
+        return Snapshot("ForestCompanion", {"trees": self.trees}, parts=parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal companion."""
+        given = snapshot.of("ForestCompanion")
+        companion = cls(given.whole("trees", 1))
+        if "state" in given.parts:
+            companion._state = ForestState.restore(given.part("state"))
+            if companion._state.trees != companion.trees or companion._state.classes != 2:
+                raise SnapshotRefused(f"in a ForestCompanion, {companion._state.trees} trees are not {companion.trees}")
+        return companion
+
+
+class KernelCompanion(Companion):
+    """Random features at four bandwidths, heard as one."""
+
+    names = ("kernel: random features",)
+
+    def __init__(self, features: int) -> None:
+        self.features = features
+        self._learner = RandomFeatures(features=features)
+
+    def consult(self, X: Matrix) -> Matrix:
+        """Return the log-odds of each row, as if it came next; changes nothing."""
+        return self._learner.predict_logit_many(np.clip(X, -FARTHEST, FARTHEST))[:, None]
+
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        """Learn from the rows in order; return the log-odds of each row before its label."""
+        stakes = np.minimum(weights, self._learner._base.heaviest)
+        return finite_logit_many(self._learner.learn_many(np.clip(X, -FARTHEST, FARTHEST), y, stakes))[:, None]
+
+    def grow(self, columns: int) -> bool:
+        """Return whether it can go on: only before its first row, since its features have no place for new columns."""
+        return columns == 0 or self._learner.n_features_ is None
+
+    def snapshot(self) -> Snapshot:
+        """Return the number of features and the learner."""
+        return Snapshot("KernelCompanion", {"features": self.features}, parts={"learner": self._learner.snapshot()})
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal companion."""
+        given = snapshot.of("KernelCompanion")
+        companion = cls(given.whole("features", 2))
+        companion._learner = RandomFeatures.restore(given.part("learner"))
+        if companion._learner.features != companion.features:
+            raise SnapshotRefused(f"in a KernelCompanion, {companion._learner.features} features came")
+        return companion
