@@ -171,8 +171,8 @@ def _unscaled(model: _Linear, scaler: Scaler) -> _Linear:
 
 def _linear_expert(learner: Auto) -> tuple[State, str, DenseEnsemble] | None:
     """Return the state of the linear expert of the largest share, its view, and the ensemble."""
-    player = learner._player
-    if not isinstance(player, DenseEnsemble) or player.views is None:
+    player = learner._linear_experts
+    if player is None or player.views is None:
         return None
     shares = learner.weights_
     linear = [

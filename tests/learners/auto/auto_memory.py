@@ -16,8 +16,8 @@ def example_stream(n: int = 300, d: int = 4, seed: int = 0) -> tuple[Matrix, Vec
 
 
 def ensemble_of(learner: Auto) -> DenseEnsemble:
-    assert isinstance(learner._player, DenseEnsemble)
-    return learner._player
+    assert learner._linear_experts is not None
+    return learner._linear_experts
 
 
 def memory(learner: Auto) -> bytes:

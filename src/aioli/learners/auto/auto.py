@@ -5,8 +5,10 @@ from typing import Any, Self
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.companions import ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
-from aioli.learners.auto.experts import Expert, with_budget
+from aioli.learners.auto.experts import Expert, experts_within, with_budget
 from aioli.learners.base import ColumnLearner
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
@@ -21,6 +23,10 @@ from aioli.states.certificate import Certificate
 from aioli.streams.matrices import as_matrix
 
 __all__ = ["Auto"]
+
+# budget: trees of the forest and random features that play beside the linear experts
+COMPANIONS = {"fast": None, "usual": (8, 128), "best": (20, 256)}
+Dense = DenseEnsemble | BendingEnsemble
 
 
 class Auto(Remembering, ColumnLearner):
@@ -39,17 +45,20 @@ class Auto(Remembering, ColumnLearner):
     Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²
     numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
 
+    Beside the linear experts play companions that bend, a forest (`aioli.Forest`) and random features, in a mixture of
+    the same kind (`learners.auto.bending_ensemble`); those that save nothing retire after two thousand rows.
+
     Parameters
     ----------
     experts
-        How many experts to play, the most useful first. None plays all that the budget allows. Time goes with the
-        number; the bound holds against those that play.
-    budget
-        "usual" plays ten experts, two of which bend as they like: cheap where nobody listens to them, since they leave
-        within some thousand rows, and several times the time of the others where they are heard. "fast" does without.
+        How many linear experts to play, the most useful first, and no companions. None plays all that the budget
+        allows. Time goes with the number; the bound holds against those that play.
     classes
         None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
         `ClassAuto` in place of this learner, with one probability a class.
+    budget
+        "fast" plays linear experts alone, some microseconds a row; "usual" adds companions that bend, some ten times as
+        much while they are heard; "best" adds larger ones.
 
     Notes
     -----
@@ -91,10 +100,11 @@ class Auto(Remembering, ColumnLearner):
         classes: Classes | None = None,  # noqa: ARG002
         budget: str = "usual",
     ) -> None:
-        self._player: DenseEnsemble | Wide = DenseEnsemble(experts, budget)
-        self._begun = False  # from the first row on, the player stays
+        experts_within(budget, experts)  # refuses what is neither
         self.experts = experts
         self.budget = budget
+        self._player: Dense | Wide = self._fresh()
+        self._begun = False  # from the first row on, the player stays
 
     # ---- one row
 
@@ -171,7 +181,15 @@ class Auto(Remembering, ColumnLearner):
     @property
     def certifying_expert(self) -> Expert | None:
         """The expert whose certificate is the mixture's; None where rows are wide."""
-        return self._player.certifying_expert if isinstance(self._player, DenseEnsemble) else None
+        return None if isinstance(self._player, Wide) else self._player.certifying_expert
+
+    @property
+    def _linear_experts(self) -> DenseEnsemble | None:
+        """The ensemble of the linear experts; None where rows are wide."""
+        player = self._player
+        if isinstance(player, BendingEnsemble):
+            return player.dense
+        return player if isinstance(player, DenseEnsemble) else None
 
     @property
     def rounds(self) -> int:
@@ -210,7 +228,7 @@ class Auto(Remembering, ColumnLearner):
         Rows that began narrow cannot become wide: ten matrices of so many columns would take gigabytes.
         """
         width = (self.n_features_ or 0) + columns
-        if self._begun and isinstance(self._player, DenseEnsemble) and width > MANY_COLUMNS:
+        if self._begun and not isinstance(self._player, Wide) and width > MANY_COLUMNS:
             raise CapabilityMissing(
                 f"{width} columns are too many for a learner that began with few; use Wide() from the start"
             )
@@ -234,11 +252,17 @@ class Auto(Remembering, ColumnLearner):
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, with_budget(given))
         part = given.part("player")
-        player = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
-        if player.experts != learner.experts:
-            raise SnapshotRefused(f"in a {given.kind}, {player.experts} experts play, not {learner.experts}")
-        if isinstance(player, DenseEnsemble) and player.budget != learner.budget:
-            raise SnapshotRefused(f"in a {given.kind}, the budget is {player.budget!r}, not {learner.budget!r}")
+        player: Dense | Wide
+        if part.kind == "BendingEnsemble" and isinstance(learner._player, BendingEnsemble):
+            player = learner._player.recall(part)
+        else:
+            player = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
+            if player.experts != learner.experts:
+                raise SnapshotRefused(f"in a {given.kind}, {player.experts} experts play, not {learner.experts}")
+            if not isinstance(player, (Wide, type(learner._player))) or (
+                isinstance(player, DenseEnsemble) and player.budget != learner.budget
+            ):
+                raise SnapshotRefused(f"in a {given.kind}, others play than the budget {learner.budget!r} allows")
         learner._begin(player)
         return learner
 
@@ -249,7 +273,14 @@ class Auto(Remembering, ColumnLearner):
 
     # ---- within
 
-    def _player_of(self, X: object, single: bool = False) -> DenseEnsemble | Wide:
+    def _fresh(self) -> Dense:
+        """Return who plays rows that are not wide."""
+        dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
+        if sizes is None or self.experts is not None:
+            return dense
+        return BendingEnsemble(dense, [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])
+
+    def _player_of(self, X: object, single: bool = False) -> Dense | Wide:
         """Return who would play if these rows came first; whoever has announced a row plays."""
         if isinstance(self._player, Wide) or self._player.has_announced:
             return self._player
@@ -263,7 +294,7 @@ class Auto(Remembering, ColumnLearner):
         self._player._withdraw(announcements)
         if not self._begun and isinstance(self._player, Wide) and not self._player.has_announced:
             names = self.feature_names_
-            self._player = DenseEnsemble(self.experts, self.budget)  # until the first row, who plays is open
+            self._player = self._fresh()  # until the first row, who plays is open
             self._player.feature_names_ = names
 
     def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
@@ -276,5 +307,5 @@ class Auto(Remembering, ColumnLearner):
         self._begin(player)
         return p
 
-    def _begin(self, player: DenseEnsemble | Wide) -> None:
+    def _begin(self, player: Dense | Wide) -> None:
         self._player, self._begun = player, player.n_features_ is not None

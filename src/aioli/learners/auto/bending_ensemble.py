@@ -4,9 +4,10 @@ import copy
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.errors import AnnouncementRefused, SnapshotRefused
 from aioli.learners.announcements import Delayed, Late
@@ -43,8 +44,8 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
     Each companion holds a prior share of $0.6/C$, divided among its members: what is announced loses at most
     $\ln\frac1{0.4} + \ln\frac1{0.4} + 1.11\ln\frac{n+9}{9}$ nats more than the linear experts alone, on any data. A
     companion retires that has no influence at two reviews running, or is still behind the linear experts while the
-    whole is hardly better than they are: it costs nothing from then on. Where all have retired they begin anew when the linear
-    experts' loss rises, or when sixteen times as many rows have come.
+    whole is hardly better than they are: it costs nothing from then on. Where all have retired they begin anew when
+    the linear experts' loss rises, or when sixteen times as many rows have come.
 
     Parameters
     ----------
@@ -72,7 +73,7 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        if type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and self.n_features_ == x.size:
+        if isinstance(x, np.ndarray) and self._is_row(x):
             z = self.dense.predict_logit(x)  # refuses what is no row
             return self._combination.logits(self._asked(x[None], np.array([z]))).item()
         return super().predict_logit(x)
@@ -84,8 +85,8 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        plain = weight == 1.0 and logit is None and announced is None and type(x) is np.ndarray
-        if not plain or x.dtype != np.float64 or x.ndim != 1 or self.n_features_ != x.size:
+        plain = weight == 1.0 and logit is None and announced is None
+        if not plain or not isinstance(x, np.ndarray) or not self._is_row(x):
             return self._learn_one(x, y, weight, logit, announced)
         z = finite_logit(self.dense.learn(x, y))  # refuses what is no row, or no label
         label, one = np.array([LABELS[y]]), np.ones(1)
@@ -137,13 +138,13 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
     # ---- its life
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
-        """Make room for new columns, exactly as if they had been there, and 0; a companion that cannot go on retires."""
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
         names_after = self._names_after_growing(columns, names)
         self.dense.grow(columns, names)
         self._names = names_after
-        for i, companion in enumerate(self.companions):
-            if companion is not None and not companion.grow(columns):
-                self._retire(i)
+        for companion in self.companions:
+            if companion is not None:
+                companion.grow(columns)
         return self
 
     def snapshot(self) -> Snapshot:
@@ -158,6 +159,7 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Refuse: which companions there are is known by whoever made the ensemble; see `recall`."""
+        del snapshot
         raise SnapshotRefused("a BendingEnsemble is restored by the Auto that it is part of")
 
     def recall(self, snapshot: Snapshot) -> Self:
@@ -181,6 +183,10 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
 
     def _rows(self, X: object, single: bool = False) -> Rows:
         return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
+
+    def _is_row(self, x: NDArray[Any]) -> bool:
+        """Return whether x is one row as the linear experts' own short way takes it."""
+        return type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.size == self.n_features_
 
     def _asked(self, X: Matrix, linear: Vector) -> Matrix:
         """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
@@ -225,9 +231,7 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
         self.dense._gather(delayed.memory[:, self._combination.memory_width :])  # refuses what is not its own
         self._learn_rows(rows, labels, row_weights, delayed.logits, delayed)
 
-    def _learn_rows(
-        self, rows: Rows, labels: Vector, weights: Vector, late: Vector, delayed: Delayed | None
-    ) -> Vector:
+    def _learn_rows(self, rows: Rows, labels: Vector, weights: Vector, late: Vector, delayed: Delayed | None) -> Vector:
         announced = np.empty(len(rows))
         for start, chunk in rows:
             first = 0
@@ -240,9 +244,7 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
                 first += len(X)
         return announced
 
-    def _learn_part(
-        self, X: Matrix, y: Vector, weights: Vector, late: Vector, delayed: Delayed | None
-    ) -> Vector:
+    def _learn_part(self, X: Matrix, y: Vector, weights: Vector, late: Vector, delayed: Delayed | None) -> Vector:
         """Learn rows up to a review; return the log-odds announced, those of `late` where it is not NaN."""
         rows = Rows(X, intercept=False, widest=LONGEST)
         kept = None

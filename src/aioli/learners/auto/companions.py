@@ -37,8 +37,8 @@ class Companion(ABC):
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
 
     @abstractmethod
-    def grow(self, columns: int) -> bool:
-        """Make room for new columns, 0 in all rows so far; return whether it can go on."""
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:
@@ -66,11 +66,10 @@ class ForestCompanion(Companion):
             self._state = ForestState(X.shape[1], 2, self.trees)
         return self._state.play_odds(X, y, weights)
 
-    def grow(self, columns: int) -> bool:
-        """Make room for new columns, 0 in all rows so far; it can always go on."""
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far."""
         if self._state is not None:
             self._state = self._state.grown(columns)
-        return True
 
     def snapshot(self) -> Snapshot:
         """Return the number of trees and their state."""
@@ -96,7 +95,7 @@ class KernelCompanion(Companion):
 
     def __init__(self, features: int) -> None:
         self.features = features
-        self._learner = RandomFeatures(features=features)
+        self._learner = RandomFeatures(features=features, orthogonal=False)  # so that it grows
 
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
@@ -107,9 +106,9 @@ class KernelCompanion(Companion):
         stakes = np.minimum(weights, self._learner._base.heaviest)
         return finite_logit_many(self._learner.learn_many(np.clip(X, -FARTHEST, FARTHEST), y, stakes))[:, None]
 
-    def grow(self, columns: int) -> bool:
-        """Return whether it can go on: only before its first row, since its features have no place for new columns."""
-        return columns == 0 or self._learner.n_features_ is None
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far."""
+        self._learner.grow(columns)
 
     def snapshot(self) -> Snapshot:
         """Return the number of features and the learner."""

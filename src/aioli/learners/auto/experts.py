@@ -82,7 +82,7 @@ EXPERTS = (
     Expert("ramp", ridge=0.1, regulariser=0.0, curvature="full"),
     Expert("ripple", ridge=0.01),
 )
-BUDGETS = {"fast": 8, "usual": len(EXPERTS)}  # how many of them play
+BUDGETS = {"fast": 8, "usual": len(EXPERTS), "best": len(EXPERTS)}  # how many of them play
 
 
 def experts_within(budget: object, experts: object) -> tuple[Expert, ...]:

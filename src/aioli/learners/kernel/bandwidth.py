@@ -18,6 +18,7 @@ bandwidth.
 """
 
 import math
+from collections.abc import Callable
 from typing import Protocol, Self
 
 import numpy as np
@@ -133,6 +134,13 @@ class BandwidthMixture(Forecaster):
                 self._review()
             first += due
         return sigmoid_many(said)
+
+    def grow(self, columns: int, grown: Callable[[Forecaster, int, int], Forecaster]) -> None:
+        """Make room for new columns that have been 0 so far; `grown` makes that of a map, given its number."""
+        self.sample.grow(columns)
+        if self.scaling is not None:
+            self.scaling = self.scaling.grown(columns)
+            self.maps = [grown(feature_map, columns, i) for i, feature_map in enumerate(self.maps)]
 
     def certificate(self, tight: bool) -> Certificate:
         """Return the certificate of the bandwidth of most share plus the mixture's excess loss, summed over epochs.

@@ -1,16 +1,18 @@
 """Random Fourier features: a kernel of many columns as cosines and sines of random directions."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 
-from aioli.errors import SnapshotRefused
+from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Delayed
-from aioli.learners.kernel.base_learner import BaseLearner
+from aioli.learners.kernel.bandwidth import BandwidthMixture
+from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
 from aioli.learners.parameters import require_whole
-from aioli.learners.protocol import Learner
+from aioli.learners.protocol import Capability, Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Plain, Snapshot
 
@@ -78,6 +80,28 @@ class RandomFeatures(FeatureMapLearner):
         self.seed = seed
         self._features = require_whole("features", features, 2, multiple=2)
         self._seed = require_whole("seed", seed, 0)
+        if not orthogonal or kernel == "laplacian":
+            self.capabilities |= {Capability.GROWS}
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0; with `orthogonal=False` alone."""
+        names_after = self._names_after_growing(columns, names)
+        if self._forecaster is not None and columns:
+            self._require_growing()
+            maps = self._maps()
+            if isinstance(self._forecaster, BandwidthMixture):
+                self._forecaster.grow(columns, maps.grown)
+            else:
+                self._forecaster = maps.grown(self._forecaster, columns, 0)
+        self._names = names_after
+        return self
+
+    def _require_growing(self) -> None:
+        if Capability.GROWS not in self.capabilities:
+            raise CapabilityMissing(
+                "orthogonal directions have no place for new columns; give RandomFeatures(orthogonal=False) from the "
+                "first row on"
+            )
 
     def _maps(self) -> "FourierMaps":
         return FourierMaps(self._base, self.kernel, self._features // 2, bool(self.orthogonal), self._seed)
@@ -96,11 +120,12 @@ def random_directions(count: int, width: int, kernel: str, orthogonal: bool, rng
     r"""Draw ω of unit bandwidth: rows of $N(0, I)$, or Cauchy; orthogonal ones are $SQ$, S drawn apart. O(Dd²).
 
     Every row of SQ alone is N(0, I), so the kernel's mean is the same; rows of one group never point the same way.
+    Those that are not orthogonal are drawn column by column: more columns leave the first as they are.
     """
     if kernel == "laplacian":
-        return rng.standard_cauchy(size=(count, width))
+        return rng.standard_cauchy(size=(width, count)).T
     if not orthogonal:
-        return rng.normal(size=(count, width))
+        return rng.normal(size=(width, count)).T
     groups: list[Matrix] = []
     for first in range(0, count, width):
         size = min(width, count - first)
@@ -173,6 +198,12 @@ class FourierMaps:
         rng = np.random.default_rng([self.seed, number])
         directions = random_directions(self.count, width, self.kernel, self.orthogonal, rng)
         return FourierMap(BaseLearner.fresh(self.base.learner), bandwidth, directions)
+
+    def grown(self, known: Forecaster, columns: int, number: int) -> FourierMap:
+        """Return a map with new columns, which have been 0 so far; its directions are not orthogonal."""
+        assert isinstance(known, FourierMap)
+        wider = self.fresh(known.width + columns, known.bandwidth, number).directions
+        return FourierMap(known.base, known.bandwidth, wider)
 
     def restore(self, snapshot: Snapshot) -> FourierMap:
         """Make the map of a snapshot, of as many directions as all have."""

@@ -49,6 +49,11 @@ class Scaling:
         centre = snapshot.of("Scaling").array("centre", (None,))
         return cls(centre, snapshot.totals("unit", centre.shape))
 
+    def grown(self, columns: int) -> Self:
+        """Return the scaling with new columns that have been 0 so far, and so get the unit 0."""
+        none = np.zeros(columns)
+        return type(self)(np.append(self.centre, none), np.append(self.unit, none))
+
     def __call__(self, X: Matrix) -> Matrix:
         """Return the rows in units of the median distance. O(d) a row."""
         scaled: Matrix = np.clip((X - self.centre) * self.unit, -FARTHEST, FARTHEST)
@@ -92,6 +97,11 @@ class Sample:
         sample.table[:count] = table
         sample.count, sample.seen, sample.stride = count, snapshot.whole("seen"), snapshot.whole("stride", least=1)
         return sample
+
+    def grow(self, columns: int) -> None:
+        """Make room for new columns that have been 0 so far."""
+        none = np.zeros((SAMPLE, columns))
+        self.table = np.concatenate([self.table[:, :-2], none, self.table[:, -2:]], axis=1)
 
     @property
     def width(self) -> int:
