@@ -36,7 +36,7 @@ def test_words_are_played_as_wide_plays_them() -> None:
 def test_dense_rows_and_narrow_ones_are_played_as_before(width: int) -> None:
     X = np.random.default_rng(1).normal(size=(40, width))
     y = (X[:, 0] > 0).astype(np.float64)
-    auto, dense = Auto(budget="fast"), DenseEnsemble()
+    auto, dense = Auto(budget="fast"), DenseEnsemble(budget="fast")
     assert_array_equal(auto.learn_many(X, y), dense.learn_many(X, y))
     assert auto._linear_experts is not None
 

@@ -79,7 +79,7 @@ def test_regret_of_wide_stays_below_its_certificate_in_any_order(n: int, longest
 
 def test_tickets_from_before_a_retirement_are_learned_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(ensemble_state, "REVIEW", 256)
-    nobody = lambda mixture, _: np.arange(mixture.shares.size) % 2 == 0  # noqa: E731
+    nobody = lambda mixture, _heard=0.0: np.arange(mixture.shares.size) % 2 == 0  # noqa: E731
     monkeypatch.setattr(Mixture, "negligible", nobody)
     monkeypatch.setattr(LateMixture, "negligible", nobody)
     X, y = example_stream(n=1200, d=3)

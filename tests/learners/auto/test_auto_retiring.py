@@ -27,7 +27,7 @@ from aioli.states.mixture.views import Views
 def retire_even(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody listen to the first, the third, … of those who play, four times in each 1024 rows."""
     monkeypatch.setattr(ensemble_state, "REVIEW", 256)
-    monkeypatch.setattr(Mixture, "negligible", lambda mixture, _: np.arange(mixture.shares.size) % 2 == 0)
+    monkeypatch.setattr(Mixture, "negligible", lambda mixture, _heard=0.0: np.arange(mixture.shares.size) % 2 == 0)
 
 
 def test_nobody_listening_lets_an_expert_retire_and_the_game_stays_the_same_row_by_row(

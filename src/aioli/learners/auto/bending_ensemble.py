@@ -29,12 +29,12 @@ __all__ = ["BendingEnsemble"]
 
 LINEAR = 0.4  # prior share of the linear experts, which know most where rows are few
 REVIEW = 1024  # rows after which a companion may retire
-AUDITION = 2  # reviews that a companion has at the least
+AUDITION, TRIAL = 2, 4  # reviews that a companion has at the least, and until all must have saved something
 WORTH = 0.002  # of the linear experts' loss that all companions together must save, or else
 PROMISE = 0.1  # above it, at the end of the audition, a companion's best member may still be; less and less later
-AGAIN = 16  # times as many rows, and those who retired begin a new audition
+AGAIN = 64  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the linear experts' loss, beside what it was since: then they do so at once
-ROUNDS, LOSS, LATE, GAIN, BEGUN, RETIRED, CALM = range(7)  # of what is counted
+ROUNDS, LOSS, LATE, GAIN, SAVED, LINEAR_LOSS, BEGUN, RETIRED, CALM = range(9)  # of what is counted
 KINDS = {kind.__name__: kind for kind in (ForestCompanion, KernelCompanion)}
 
 
@@ -44,8 +44,9 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
     Each companion holds a prior share of $0.6/C$, divided among its members: what is announced loses at most
     $\ln\frac1{0.4} + \ln\frac1{0.4} + 1.11\ln\frac{n+9}{9}$ nats more than the linear experts alone, on any data. A
     companion retires that has no influence at two reviews running, or is still behind the linear experts while the
-    whole is hardly better than they are: it costs nothing from then on. Where all have retired they begin anew when
-    the linear experts' loss rises, or when sixteen times as many rows have come.
+    whole is hardly better than they are, and all do if they have saved nothing in four reviews: what has retired costs
+    nothing. Where all have retired they begin anew when the linear experts' loss rises, or when 64 times as many rows
+    have come.
 
     Parameters
     ----------
@@ -65,7 +66,7 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
         self._names_of = [companion.names for companion in companions]
         shares = [(1.0 - LINEAR) / len(companions) / len(names) for names in self._names_of for _ in names]
         self._combination = Combination(np.array([LINEAR, *shares]))
-        self._totals: Vector = np.zeros(7)
+        self._totals: Vector = np.zeros(9)
         self._losses: Vector = np.zeros(self._combination.members)  # of every member, since the last review
         self._silent = np.zeros(len(companions))  # at the last review
 
@@ -282,11 +283,14 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
         reviews = (totals[ROUNDS] - totals[BEGUN]) / REVIEW
         linear = self._losses[0]
         nothing_saved = gain - totals[GAIN] < WORTH * linear
+        totals[SAVED] += gain - totals[GAIN]
+        totals[LINEAR_LOSS] += linear
+        in_vain = reviews >= TRIAL and totals[SAVED] < WORTH * totals[LINEAR_LOSS]
         unheard = self._combination.negligible()
         for i, members in enumerate(self._members):
             silent = bool(unheard[members].all())
             hopeless = self._losses[members].min() > (1.0 + PROMISE * AUDITION / reviews) * linear
-            useless = (nothing_saved and hopeless) or (silent and self._silent[i])
+            useless = (nothing_saved and (hopeless or in_vain)) or (silent and self._silent[i])
             if reviews >= AUDITION and useless and self.companions[i] is not None:
                 self._retire(i)
             self._silent[i] = silent
@@ -300,6 +304,7 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
                 self._combination.revive(member, (1.0 - LINEAR) / len(self._members) / len(members))
         self._silent[:] = 0.0
         self._totals[BEGUN], self._totals[GAIN] = self._totals[ROUNDS], self.dense.loss - self.loss
+        self._totals[SAVED] = self._totals[LINEAR_LOSS] = 0.0
         self._losses[:] = 0.0
 
     @property
