@@ -7,6 +7,7 @@ import gc
 import importlib
 import io
 import os
+import shlex
 import sys
 import threading
 import warnings
@@ -48,6 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
     given = _parser().parse_args(arguments)
+    given.line = shlex.join(["aioli", *(sys.argv[1:] if arguments is None else arguments)])
     status = _exit_status(given)
     if any(thread.name == READER for thread in threading.enumerate()):
         # It waits for input that may never come, and holds standard input, without which Python cannot end in order.
@@ -205,6 +207,7 @@ def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         metavar="any",
         help="of labels: any, all of them (a,b,c), or two (default: two, and more if they come)",
     )
+    learning.add_argument("--no-regret", action="store_true", help="do not look for the best fixed model in hindsight")
     late = command.add_argument_group("labels that come late")
     late.add_argument(
         "--delay", metavar="N", help="labels come N rows late (500), or so long after the row (90s, 30m, 12h, 7d)"
@@ -270,6 +273,8 @@ def _playing(given: argparse.Namespace) -> dict[str, Any]:
         "reading": _reading(given, given.time),
         "classes": classes,
         "as_json": given.json,
+        "regret": not given.no_regret,
+        "command": given.line,
     }
 
 

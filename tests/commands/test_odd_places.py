@@ -43,7 +43,10 @@ def test_an_interruption_while_everything_is_loaded_is_told_in_one_line(after: f
     rows = tmp_path / "rows"
     os.mkfifo(rows)  # nobody writes to it: the run cannot end before the signal comes
     run = subprocess.Popen(
-        [*COMMAND, "run", str(rows), "--label", "y", "--json"], stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [*COMMAND, "run", str(rows), "--label", "y", "--json"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     time.sleep(after)
     run.send_signal(signal.SIGINT)

@@ -110,3 +110,33 @@ def test_thresholds_go_from_the_strictest_to_the_most_lenient_and_are_true() -> 
 
 def test_one_class_has_no_curve() -> None:
     assert scores_of(np.array([0.2, 0.3]), np.ones(2)).thresholds() == []
+
+
+def test_the_interval_of_the_auc_holds_the_true_area_about_95_times_in_100() -> None:
+    held = []
+    for seed in range(80):
+        rng = np.random.default_rng(seed)
+        y = (rng.random(400) < 0.3).astype(float)
+        z = rng.normal(size=400) + y  # the true area is Φ(1/√2) = 0.7602
+        scores = Scores()
+        scores.update(1.0 / (1.0 + np.exp(-z)), y)
+        low, high = scores.auc_interval
+        held.append(low <= 0.7602499 <= high)
+    assert 0.88 <= np.mean(held) <= 0.99  # 80 coins of 0.95 fall below 71 once in ten thousand
+
+
+def test_tails_and_decisions_count_every_row() -> None:
+    rng = np.random.default_rng(0)
+    p = 1.0 / (1.0 + np.exp(-4.0 * rng.normal(size=5000)))
+    y = (rng.random(5000) < p).astype(float)
+    scores = Scores()
+    scores.update(p, y)
+    tails = scores.tails()
+    assert sum(group.rows for group in tails) == 5000
+    sure = [group for group in tails if group.announced > 0.98]
+    assert len(sure) >= 3
+    inside = (p >= 0.98) & (p < 0.99)
+    assert any(abs(group.rows - inside.sum()) <= 2 for group in sure)  # a bin lies on an edge
+    for threshold, alarms, right, missed in scores.decisions():
+        assert abs(alarms - (p >= threshold).sum()) <= 20  # a bin is never divided
+        assert right + missed == y.sum()

@@ -49,7 +49,6 @@ def of_classes(names: list[str], rows: int, seed: int = 0, drifting: bool = True
             brier=scores.brier,
             accuracy=scores.accuracy,
             auc=scores.auc,
-            auc_error=scores.auc_error,
             ece=scores.ece,
             certificate=points[-1].certificate,
         ),

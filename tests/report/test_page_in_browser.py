@@ -91,7 +91,7 @@ def test_every_chart_is_seen_whole(
         assert chart["left"] >= 0.0
         assert chart["right"] <= width
         assert chart["table"] + len(chart["plots"]) == 1, chart["name"]
-        assert chart["marks"] or chart["name"] == "columns"
+        assert chart["marks"] or chart["name"] in ("columns", "decisions")
         for plot in chart["plots"]:
             assert chart["left"] <= plot["left"]
             assert plot["right"] <= chart["right"]

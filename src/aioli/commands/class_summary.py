@@ -55,7 +55,6 @@ def write_class_report(
             brier=scores.brier,
             accuracy=scores.accuracy,
             auc=scores.auc,
-            auc_error=scores.auc_error,
             ece=scores.ece,
             certificate=points[-1].certificate,
             regret=points[-1].regret,

@@ -17,9 +17,11 @@ from aioli.commands.comparison_display import ComparisonDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
 from aioli.commands.learner_spec import learner_for, names_classes, show_to_adversary
 from aioli.commands.options import ComparisonOptions, check_answers
-from aioli.commands.output_paths import check_apart
+from aioli.commands.output_paths import check_apart, check_page
 from aioli.commands.peers import LIBRARIES, peers_of
-from aioli.commands.summary import certificate_of, check_both_classes, check_rows, find_regret, write_report
+from aioli.commands.run_page import write_report
+from aioli.commands.summary import check_both_classes, check_rows, find_regret
+from aioli.commands.told import certificate_of
 from aioli.errors import AioliError, FileRefused
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.comparison import UNTIMED, ClassPeer, Clock, Comparison, Peer
@@ -93,6 +95,7 @@ def _check(options: ComparisonOptions) -> None:
         raise AioliError(f"there are no peers called {unknown[0]!r}; give some of {','.join(CLASS_LIBRARIES)}")
     _ = options.lateness  # refused before anything is played
     check_apart([options.source], [options.report, options.figure])
+    check_page(options.report)
     for path in (options.report, options.figure):
         if path is not None:
             check_target(path)
@@ -123,7 +126,8 @@ def _invited(
 def _write_results(options: ComparisonOptions, comparison: Comparison, missing: Mapping[str, str]) -> None:
     left = {**missing, **{each.name: each.left for each in comparison.entrants if each.left is not None}}
     if options.report is not None:
-        find_regret(comparison)
+        if options.regret:
+            find_regret(comparison)
         remarks = [*(f"{sentence}." for sentence in left.values()), *_doubts(comparison)]
         pace = 1e6 / comparison.clock.microseconds  # its own, without the reading and the peers
         write_report(options, options.report, comparison, comparison.rows / pace, pace, remarks)

@@ -16,7 +16,7 @@ from aioli.evaluate.run import Run
 __all__ = ["ProgressDisplay", "RunDisplay", "as_json", "as_lines", "finite"]
 
 EVERY = 0.1  # seconds between two looks of the terminal
-BAR = 24
+BAR, LEAST_BAR = 24, 6
 USUAL_WIDTH = 79
 
 
@@ -120,16 +120,23 @@ class RunDisplay(ProgressDisplay):
         self._terminal.write("\r\x1b[K")
 
     def _line(self) -> str:
+        """Return the loss first: what does not fit into the terminal's line is left out, from the end."""
         run, seconds = self._run, max(self.seconds, 1e-9)
-        pace = (run.rows - self._first_rows) / seconds
-        part, bar, left = run.fraction, "", ""
-        if part is not None and part > 0.0:
-            full = round(BAR * min(part, 1.0))
-            bar = "━" * full + "╌" * (BAR - full) + f" {part:4.0%} "
-            left = f" · {_duration(seconds * (1.0 - part) / part)} left" if part < 1.0 else ""
+        part, parts = run.fraction, []
         scores = run.scores
-        losses = f"log loss {scores.log_loss:.4f} (base rate {scores.base_rate:.4f})" if scores.rows else ""
-        return f"{bar}{run.rows:,} rows · {pace:,.0f} rows/s{left} · {losses}"
+        if scores.rows:
+            parts.append(f"log loss {scores.log_loss:.4f} (base rate {scores.base_rate:.4f})")
+        parts.append(f"{run.rows:,} rows")
+        if part is not None and 0.0 < part < 1.0:
+            parts.append(f"{_duration(seconds * (1.0 - part) / part)} left")
+        parts.append(f"{(run.rows - self._first_rows) / seconds:,.0f} rows/s")
+        said = " · ".join(parts)
+        if part is None or part <= 0.0:
+            return said
+        room = min(BAR, self._width() - len(said) - len(" 100% "))
+        full = round(max(room, 0) * min(part, 1.0))
+        bar = "━" * full + "╌" * (room - full) if room >= LEAST_BAR else ""
+        return f"{bar} {part:4.0%} {said}".lstrip()
 
 
 def as_lines(summary: Mapping[str, object]) -> str:

@@ -44,6 +44,10 @@ class Options:
         The page of plots to write.
     as_json
         Whether to print one JSON object and nothing else.
+    regret
+        Whether to find the regret in hindsight, where the stream can be read twice.
+    command
+        The command as it was given, for the page.
     """
 
     source: str
@@ -56,6 +60,8 @@ class Options:
     batch: int | None = None
     report: str | None = None
     as_json: bool = False
+    regret: bool = True
+    command: str = ""
 
     @property
     def name(self) -> str:

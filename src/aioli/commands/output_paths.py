@@ -3,11 +3,13 @@
 from collections.abc import Iterable
 from pathlib import Path
 
+from aioli.errors import FileRefused
 from aioli.store.checkpoints import OWN_FILES
 from aioli.streams.files.formats import FORMATS
 
-__all__ = ["check_apart", "check_outside"]
+__all__ = ["check_apart", "check_outside", "check_page"]
 
+PAGES = (".html", ".htm")
 ENDINGS = tuple(
     f".{ending}" for endings in FORMATS.values() for ending in endings
 )  # of files that a folder is read for
@@ -23,6 +25,13 @@ def check_outside(folder: str, paths: Iterable[str | None]) -> None:
             raise ValueError(
                 f"{path}: is a file of the checkpoint itself, and would be lost with it; give another name"
             )
+
+
+def check_page(path: str | None) -> None:
+    """Refuse a report that would be called what it is not: it is a page of HTML."""
+    if path is not None and not path.lower().endswith(PAGES):
+        remedy = "print the page to PDF from a browser" if path.lower().endswith(".pdf") else "open it in a browser"
+        raise FileRefused(f"{path}: a report is a page; give a name that ends in .html, and {remedy}", path=path)
 
 
 def check_apart(read: Iterable[str], written: Iterable[str | None]) -> None:

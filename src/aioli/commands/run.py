@@ -8,7 +8,7 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for, show_to_adversary
 from aioli.commands.options import RunOptions, check_answers
-from aioli.commands.output_paths import check_apart, check_outside
+from aioli.commands.output_paths import check_apart, check_outside, check_page
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError
 from aioli.evaluate.delayed import LatePlayer
@@ -34,6 +34,7 @@ def run_stream(options: RunOptions) -> None:
     for path in (options.save, options.report):
         if path is not None:
             check_target(path)
+    check_page(options.report)
     if options.predictions is not None:
         check_ending(options.predictions)
     if options.checkpoint is None:

@@ -1,5 +1,6 @@
 """A few rows that stand for all rows of a stream, against which effects of columns are told."""
 
+import math
 from typing import Self
 
 import numpy as np
@@ -15,6 +16,7 @@ from aioli.streams.protocol import Batch
 __all__ = ["Background", "RowSample"]
 
 KEPT = 128  # rows of the sample
+WIDE = 5000  # features beyond which rows are not made dense
 QUANTILES = (0.05, 0.2, 0.35, 0.5, 0.65, 0.8, 0.95)
 Places = NDArray[np.int64]
 
@@ -26,6 +28,7 @@ class RowSample(Observer):
         self._reservoir = Reservoir(KEPT, seed=0)
         self._rows = 0
         self._kept: list[tuple[Places, Vector]] = []  # of each row the places that are not 0, and their values
+        self._labels: list[float] = []
 
     def batch_ended(self, batch: Batch) -> None:
         """Let the rows in that the reservoir has chosen."""
@@ -33,8 +36,20 @@ class RowSample(Observer):
         while self._reservoir.next <= self._rows + count:
             row = batch.X[[self._reservoir.next - self._rows - 1]]
             slot = self._reservoir.admit()
-            self._kept[slot : slot + 1] = [_entries(row)]
+            label = math.nan if batch.y is None else float(batch.y[self._reservoir.rounds[slot] - self._rows - 1])
+            self._kept[slot : slot + 1], self._labels[slot : slot + 1] = [_entries(row)], [label]
         self._rows += count
+
+    def labelled(self) -> tuple[Matrix, Vector] | None:
+        """Return the rows of the sample and their labels, in the order in which they came; None where rows are wide."""
+        width = max((int(places[-1]) + 1 for places, _ in self._kept if len(places)), default=0)
+        if not 0 < width <= WIDE:
+            return None
+        rows = np.zeros((len(self._kept), width))
+        for row, (places, values) in zip(rows, self._kept, strict=True):
+            row[places] = values
+        order = np.argsort(self._reservoir.rounds)
+        return rows[order], np.array(self._labels)[order]
 
     def background(self, width: int, sparse: bool) -> "Background | None":
         """Return what the sample says of rows of so many features; None where there was no row."""
@@ -56,18 +71,21 @@ class RowSample(Observer):
         starts = np.cumsum([0, *(len(places) for places, _ in self._kept)]).astype(np.int64)
         places = np.concatenate([np.zeros(0, dtype=np.int64), *(places for places, _ in self._kept)])
         values = np.concatenate([np.zeros(0), *(values for _, values in self._kept)])
-        arrays = {"starts": starts, "places": places, "values": values}
+        arrays = {"starts": starts, "places": places, "values": values, "labels": np.nan_to_num(self._labels, nan=-1.0)}
         return Snapshot("RowSample", {"rows": self._rows}, arrays, {"reservoir": self._reservoir.snapshot()})
 
     def go_on_from(self, other: Self) -> None:
         """Take the place of another sample, so that an observer that is already told of rows goes on from there."""
-        self._reservoir, self._rows, self._kept = other._reservoir, other._rows, list(other._kept)
+        self._reservoir, self._rows = other._reservoir, other._rows
+        self._kept, self._labels = list(other._kept), list(other._labels)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal sample, which goes on choosing the same rows."""
         sample, given = cls(), snapshot.of("RowSample")
         sample._reservoir, sample._rows = Reservoir.restore(given.part("reservoir")), given.whole("rows")
+        labels = given.array("labels", (len(sample._reservoir.rounds),))
+        sample._labels = np.where(labels < 0.0, np.nan, labels).tolist()
         cuts = given.integers("starts", (len(sample._reservoir.rounds) + 1,))[1:-1]
         parts = (np.split(given.integers("places", (None,)), cuts), np.split(given.array("values", (None,)), cuts))
         sample._kept = list(zip(*parts, strict=True)) if sample._reservoir.rounds else []

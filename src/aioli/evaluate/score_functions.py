@@ -18,9 +18,11 @@ __all__ = [
     "CELLS",
     "CLIPPED",
     "GROUPS",
+    "LARGEST",
     "NATS",
     "RIGHT",
     "ROWS",
+    "SMALLEST",
     "SMOOTHING",
     "SQUARES",
     "TOTALS",
@@ -28,13 +30,16 @@ __all__ = [
     "add_all",
     "add_bins",
     "add_totals",
+    "area_deviation",
     "area_error",
     "area_under_curve",
     "base_rate_loss",
     "bin_of",
     "calibration_error",
+    "decision_table",
     "mean",
     "reliability_table",
+    "tail_table",
     "threshold_curve",
 ]
 
@@ -48,6 +53,8 @@ CELLS = 20  # equally wide parts of [0, 1] in the histogram
 CURVE = 200  # points of a curve over thresholds
 GROUPS = 15  # of like probability, in a reliability diagram
 SMOOTHING = 0.5  # of the base rate: Krichevsky and Trofimov
+TAIL_EDGES = (0.0001, 0.0003, 0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.35)
+DECISIONS = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.99)  # thresholds of a table
 SMALLEST = 5e-324  # the next float64 above 0
 LARGEST = 1.0 - 2.0**-53  # the next float64 below 1
 
@@ -133,6 +140,23 @@ def area_error(bins: Matrix) -> float:
     return _ratio(0.5 * (zeros @ ones), zeros.sum() * ones.sum())
 
 
+def area_deviation(bins: Matrix) -> float:
+    r"""Return the standard deviation of the area over samples of the same law (DeLong, DeLong and Clarke-Pearson 1988).
+
+    $\sqrt{\mathrm{var}(V_1)/n_1 + \mathrm{var}(V_0)/n_0}$: $V_1$ is, of each positive row, the share of the negative
+    ones below it, and $V_0$ of each negative row that of the positive ones above it.
+    """
+    zeros, ones = bins[ZERO_COUNT], bins[ONE_COUNT]
+    n0, n1 = float(zeros.sum()), float(ones.sum())
+    if not n0 or not n1:
+        return math.nan
+    below = (np.cumsum(zeros) - 0.5 * zeros) / n0
+    above = 1.0 - (np.cumsum(ones) - 0.5 * ones) / n1
+    area = float(ones @ below) / n1
+    spreads = (float(ones @ (below - area) ** 2) / n1**2, float(zeros @ (above - area) ** 2) / n0**2)
+    return math.sqrt(sum(spreads))
+
+
 @dataclass(frozen=True)
 class Reliability:
     """Rows of like probability: how many, what was said of them on average, and what came."""
@@ -149,6 +173,26 @@ def reliability_table(bins: Matrix, groups: int) -> list[Reliability]:
     group = np.minimum(middle * (groups / max(rows.sum(), 1.0)), groups - 1).astype(np.int64)
     n, positive, said = (np.bincount(group, sums, groups) for sums in (rows, bins[ONE_COUNT], bins[ANNOUNCED]))
     return [Reliability(int(n[g]), float(said[g] / n[g]), float(positive[g] / n[g])) for g in range(groups) if n[g]]
+
+
+def tail_table(bins: Matrix) -> list[Reliability]:
+    """Return groups of rows between fixed probabilities, which are as fine near 0 and 1 as they are in the middle."""
+    rows = bins[ZERO_COUNT] + bins[ONE_COUNT]
+    edges = np.array([bin_of(edge) for edge in (*TAIL_EDGES, 0.5, *(1.0 - edge for edge in TAIL_EDGES[::-1]))])
+    group = np.searchsorted(edges, np.arange(BINS), side="right")
+    n, positive, said = (np.bincount(group, sums) for sums in (rows, bins[ONE_COUNT], bins[ANNOUNCED]))
+    return [Reliability(int(n[g]), float(said[g] / n[g]), float(positive[g] / n[g])) for g in range(len(n)) if n[g]]
+
+
+def decision_table(bins: Matrix) -> list[tuple[float, int, int, int]]:
+    """Return thresholds, how many rows are called positive there, how many of these are, and how many are missed."""
+    zeros, ones = bins[ZERO_COUNT], bins[ONE_COUNT]
+    found = []
+    for threshold in DECISIONS:
+        first = bin_of(threshold)
+        right = int(ones[first:].sum())
+        found.append((threshold, right + int(zeros[first:].sum()), right, int(ones.sum()) - right))
+    return found
 
 
 def calibration_error(table: list[Reliability]) -> float:

@@ -7,6 +7,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.loop import Announced, Observer
 from aioli.evaluate.sums import LateScores, Scores
+from aioli.evaluate.windows import Windows
 from aioli.outcomes.class_labels import Label
 
 __all__ = ["Scoring"]
@@ -31,10 +32,13 @@ class Scoring(Observer):
     scores
         What has been counted; complete once `settle` has returned. They are `ClassScores` from the first row of a game
         of K classes on, which go on from what was counted of two.
+    windows
+        The same rows in equal windows, of games of two classes.
     """
 
     def __init__(self, threaded: bool = True, late: bool = False, declared: Sequence[Label] = ()) -> None:
         self.scores: Scores | ClassScores = LateScores() if late else Scores()
+        self.windows = Windows()
         self._declared = declared
         self._thread = ThreadPoolExecutor(max_workers=1) if threaded else None
         self._waiting: deque[Future[None]] = deque()
@@ -54,6 +58,7 @@ class Scoring(Observer):
         if classes is None:
             assert isinstance(scores, Scores)
             scores.count(p, y, base)
+            self.windows.count(p, y)
             return
         if isinstance(scores, Scores):
             turns = scores.rows > 0

@@ -158,6 +158,12 @@ class Scores(Sums):
         return functions.area_error(self.bins)
 
     @property
+    def auc_interval(self) -> tuple[float, float]:
+        """The interval that holds the area of the rows' law about 95 times in 100."""
+        reach = 1.96 * functions.area_deviation(self.bins)
+        return max(self.auc - reach, 0.0), min(self.auc + reach, 1.0)
+
+    @property
     def ece(self) -> float:
         """Expected calibration error."""
         return functions.calibration_error(self.reliability())
@@ -165,6 +171,14 @@ class Scores(Sums):
     def reliability(self) -> list[Reliability]:
         """Return the points of a reliability diagram."""
         return functions.reliability_table(self.bins, functions.GROUPS)
+
+    def tails(self) -> list[Reliability]:
+        """Return a reliability diagram that is as fine near 0 and 1 as in the middle."""
+        return functions.tail_table(self.bins)
+
+    def decisions(self) -> list[tuple[float, int, int, int]]:
+        """Return some thresholds, the rows called positive there, how many of these are, and how many are missed."""
+        return functions.decision_table(self.bins)
 
     def thresholds(self) -> list[tuple[float, float, float, float]]:
         """Return threshold, true and false positive rate, and precision: from the strictest to the most lenient."""

@@ -12,11 +12,12 @@ from aioli.report.wording import compact, figure, finite, percent, whole
 
 __all__ = ["certificate", "learner_name", "mixture", "recent_loss", "running_loss"]
 
-WIDE, NARROW = (960.0, 310.0), (400.0, 310.0)
+WIDE, NARROW = (960.0, 296.0), (400.0, 296.0)
 PEERS = 6  # lines that can be told apart
 EXPERTS = 8
 HEARD = 0.0005  # a share that is worth saying
-FINEST = 4.0  # two points closer than this are drawn as one
+TOLD = 4  # experts in a tooltip
+FINEST = 7.0  # two points closer than this are drawn as one
 
 Line = tuple[str, str, Callable[[Point], Number]]  # class, name, value
 
@@ -148,7 +149,7 @@ def mixture(record: Record) -> Markup | None:
                 "\n".join(
                     [
                         f"{whole(point.rows)} rows",
-                        *(f"{percent(_share(point, n))} {short(n, 40)}" for n in names if _share(point, n) >= HEARD),
+                        *(f"{percent(_share(point, n))} {short(n, 40)}" for n in _heard(point, names)),
                     ]
                 ),
             )
@@ -186,6 +187,12 @@ def _peer(name: str) -> Callable[[Point], Number]:
 
 def _share(point: Point, name: str) -> float:
     return finite((point.weights or {}).get(name)) or 0.0
+
+
+def _heard(point: Point, names: Sequence[str]) -> list[str]:
+    """Return those of the experts that are heard most at a point."""
+    heard = [name for name in names if _share(point, name) >= HEARD]
+    return sorted(heard, key=lambda name: -_share(point, name))[:TOLD]
 
 
 def _present(lines: Iterable[Line], history: Sequence[Point]) -> list[Line]:

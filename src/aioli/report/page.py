@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from aioli.report import charts_of_probabilities as probabilities
 from aioli.report import charts_over_rows as rows
-from aioli.report import effects, tables
+from aioli.report import charts_over_windows as windows
+from aioli.report import effects, tables, tails
 from aioli.report.charts_over_rows import learner_name
 from aioli.report.document import Document, Tile, gain, notes, section, terms, write_document
 from aioli.report.markup import Markup, join, short, tag, text
@@ -16,10 +17,17 @@ __all__ = ["made_by", "page", "write_page"]
 
 Chart = Callable[[Record], Markup | None]
 SECTIONS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
-    ("Along the stream", (rows.recent_loss, rows.certificate, rows.mixture)),
+    ("Along the stream", (windows.loss_over_windows, windows.shares_over_windows, rows.certificate, rows.mixture)),
     (
         "The probabilities",
-        (probabilities.reliability, probabilities.histogram, probabilities.roc, probabilities.precision_recall),
+        (
+            probabilities.reliability,
+            tails.tails,
+            probabilities.histogram,
+            probabilities.roc,
+            probabilities.precision_recall,
+            tails.decisions,
+        ),
     ),
     ("What was learned", (effects.column_effects, effects.word_effects, effects.details)),
     ("The data", (tables.columns,)),
@@ -57,7 +65,25 @@ def _lead(record: Record) -> Markup:
     count = record.summary.rows
     counted = f"each of {whole(count)} rows" if count != 1 else "one row"
     said = f" announced a probability for {counted} before it saw the label."
-    return tag("p", tag("b", text(learner_name(record))), text(said), class_="lead")
+    lead = tag("p", tag("b", text(learner_name(record))), text(said), class_="lead")
+    doubts = "; ".join(short(doubt, 120) for doubt in record.warnings)
+    warnings = tag("p", tag("b", text("Look at: ")), text(doubts), class_="warnings")
+    return join(lead, _facts(record), warnings if record.warnings else None)
+
+
+def _facts(record: Record) -> Markup | None:
+    """Return what was played: label, positive class and its share, command, day and version."""
+    counts = record.histogram
+    total = 0 if counts is None else sum(counts.positive) + sum(counts.negative)
+    share = f" ({percent(sum(counts.positive) / total)} of the rows)" if counts is not None and total else ""
+    facts = (
+        ("Label", short(record.label, 80)),
+        ("Positive class", f"{short(record.positive, 60)}{share}" if record.label else ""),
+        ("Command", short(record.command, 300)),
+        ("Made", " · ".join(part for part in (record.date, f"aioli {record.version}") if part) if record.date else ""),
+    )
+    known = [tag("div", tag("dt", text(name)), tag("dd", text(said))) for name, said in facts if said]
+    return tag("dl", *known, class_="facts") if known else None
 
 
 def _tiles(record: Record) -> list[Tile]:
@@ -69,9 +95,9 @@ def _tiles(record: Record) -> list[Tile]:
     if loss is not None:
         tiles.append(("Log loss, nats a row", figure(loss), gain(loss, base)))
     if auc is not None:
-        error = finite(summary.auc_error)
-        exact = "" if error is None else f"± {figure(error, 1)}, "
-        tiles.append(("AUC", figure(auc), f"{exact}a coin has 0.5"))
+        low, high = finite(summary.auc_low), finite(summary.auc_high)
+        within = "" if low is None or high is None else f"{figure(low, 4)} to {figure(high, 4)} by chance; "
+        tiles.append(("AUC", figure(auc), f"{within}a coin has 0.5"))
     if ece is not None:
         tiles.append(("Calibration error", percent(ece), "mean gap of announced and observed"))
     pace = finite(record.rows_per_second)
@@ -93,7 +119,8 @@ def _scores(record: Record) -> Markup:
         ("Regret in hindsight", "–" if regret is None else f"{figure(regret)} nats"),
         ("Time", "–" if spent is None else duration(spent)),
     )
-    return join(terms(scores), tables.numbers(record))
+    proven = tag("p", text(record.proven), class_="proven") if record.proven else None
+    return join(terms(scores), proven, tables.numbers(record))
 
 
 def made_by(record: Record) -> str:

@@ -7,8 +7,10 @@ from aioli.evaluate.column_effects import ColumnEffect, CurvePoint, WordEffect
 from aioli.evaluate.column_summary import Column
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.scores import Reliability
+from aioli.evaluate.windows import Change, Window
 
 __all__ = [
+    "Change",
     "Column",
     "ColumnEffect",
     "CurvePoint",
@@ -20,6 +22,7 @@ __all__ = [
     "Summary",
     "Threshold",
     "Weight",
+    "Window",
     "WordEffect",
 ]
 
@@ -32,8 +35,8 @@ class Summary:
     ----------
     log_loss, base_rate
         Mean log loss of the learner, and of the running base rate, in nats a row.
-    auc_error
-        How far at most `auc` is from the exact area.
+    auc_low, auc_high
+        The interval that holds the area of the rows' law about 95 times in 100.
     ece
         Expected calibration error.
     certificate, regret
@@ -46,7 +49,8 @@ class Summary:
     brier: Number = None
     accuracy: Number = None
     auc: Number = None
-    auc_error: Number = None
+    auc_low: Number = None
+    auc_high: Number = None
     ece: Number = None
     certificate: Number = None
     regret: Number = None
@@ -98,6 +102,18 @@ class Record:
         The learner's own `repr`.
     positive, negative
         What the two labels are called in the data.
+    label, command, date
+        The label's column, the command that was given, and the day; empty where not known.
+    warnings
+        What the reader should know first, a few words each.
+    proven
+        What the certificate says, in one sentence.
+    windows, changes
+        Equal windows along the rows, and where the loss changed.
+    tails
+        Groups of rows between fixed probabilities.
+    decisions
+        Thresholds, with the rows called positive there, how many of these are, and how many are missed.
     history
         Points of the run, in the order of their rows.
     thresholds
@@ -130,3 +146,12 @@ class Record:
     average: Number = None
     columns: Sequence[Column] = ()
     notes: Sequence[str] = ()
+    label: str = ""
+    command: str = ""
+    date: str = ""
+    warnings: Sequence[str] = ()
+    proven: str = ""
+    windows: Sequence[Window] = ()
+    changes: Sequence[Change] = ()
+    tails: Sequence[Reliability] = ()
+    decisions: Sequence[tuple[float, int, int, int]] = ()

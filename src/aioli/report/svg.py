@@ -65,10 +65,11 @@ class Scale:
 
 
 class Axis(NamedTuple):
-    """What is said along an axis: its label, and each of its numbers in words."""
+    """What is said along an axis: its label, each of its numbers in words, and which numbers, where not round ones."""
 
     label: str
     words: Callable[[float], str] = compact
+    ticks: Sequence[float] | None = None
 
 
 class Frame:
@@ -159,10 +160,10 @@ class Frame:
             height=bottom - top + 2.0 * MARGIN,
         )
         grid: list[Markup] = []
-        for value in self.y.ticks(TICK_HEIGHT):
+        for value in self.y.ticks(TICK_HEIGHT) if y.ticks is None else y.ticks:
             grid.append(tag("line", x1=left, x2=right, y1=self.y(value), y2=self.y(value)))
             grid.append(tag("text", text(y.words(value)), x=left - 7.0, y=self.y(value) + 4.0, text_anchor="end"))
-        for value in self.x.ticks(TICK_WIDTH):
+        for value in self.x.ticks(TICK_WIDTH) if x.ticks is None else x.ticks:
             at = self.x(value)
             grid.append(tag("line", x1=at, x2=at, y1=bottom, y2=bottom + 5.0))
             grid.append(tag("text", text(x.words(value)), x=at, y=bottom + 19.0, text_anchor="middle"))

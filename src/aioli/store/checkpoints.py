@@ -10,6 +10,7 @@ from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.history import Number, Point
 from aioli.evaluate.run import Run
+from aioli.evaluate.windows import Windows
 from aioli.learners.protocol import AnyLearner
 from aioli.learners.registry import restore_any_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
@@ -122,6 +123,8 @@ class Checkpoints:
         run.history.points = _points(self.found.values.get("history"))
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
         run.known = self.found.parts.get("known", run.before)
+        if "windows" in self.found.parts:
+            run.scoring.windows = Windows.restore(self.found.part("windows"))
         if "sample" in self.found.parts:
             run.sample.go_on_from(RowSample.restore(self.found.part("sample")))
         if run.extremes is not None:
@@ -136,6 +139,7 @@ class Checkpoints:
             "scores": run.scores.snapshot(),
             "stream": run.before,
             "sample": run.sample.snapshot(),
+            "windows": run.scoring.windows.snapshot(),
         }
         if isinstance(run.player, DelayedPlayer):
             parts["waiting"] = run.player.waiting.snapshot()

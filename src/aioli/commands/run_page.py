@@ -1,0 +1,116 @@
+"""The page of a run: gathers what it shows."""
+
+import time
+from collections.abc import Sequence
+
+from aioli import __version__
+from aioli.commands.class_summary import write_class_report
+from aioli.commands.joined_labels import join_sentences
+from aioli.commands.options import Options
+from aioli.commands.told import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
+from aioli.evaluate.class_scores import ClassScores
+from aioli.evaluate.column_summary import summarize_columns
+from aioli.evaluate.effects import coefficients, effects, unit_of
+from aioli.evaluate.explaining import Explainer
+from aioli.evaluate.run import Run
+from aioli.learners.protocol import plays_two_classes
+from aioli.snapshots.whole_files import os_errors_naming
+
+__all__ = ["write_report"]
+
+WEIGHTS, WORDS = 30, 200  # of the largest, on the page
+
+
+def notes_of(run: Run) -> list[str]:
+    """Return sentences for the reader of the page, about the game, the certificate and what was left out."""
+    scores, certificate, regret = run.scores, certificate_of(run.learner), run.history.points[-1].regret
+    notes: list[str] = []
+    if run.delay is not None:
+        notes.append(
+            f"The game: {run.delay}. Every row was announced without them, and the base rate knows a label when the "
+            "learner does."
+        )
+    notes += join_sentences(run.stream)
+    if certificate is not None:
+        notes.append(f"The certificate holds against {ball_of(run.learner, certificate)}.")
+    if regret is None:
+        why = "the stream is too long, too wide, or cannot be read twice"
+        if isinstance(scores, ClassScores):
+            why = "it is for games of two classes"
+        notes.append(f"The regret in hindsight was not computed: {why}.")
+    if scores.clipped:
+        notes.append(
+            f"{scores.clipped:,} rows gave their label no probability at all; their loss is counted as that of the "
+            "next float64, so that the log loss is a lower bound. Columns on one scale help (--scale)."
+        )
+    if run.stream.shared:
+        notes.append(f"{run.stream.shared:,} values of rare categories share hashed buckets.")
+    return notes
+
+
+def write_report(
+    options: Options, path: str, run: Run, seconds: float, rows_per_second: float, remarks: Sequence[str] = ()
+) -> None:
+    """Write the page of the run, with further remarks at its end."""
+    from aioli.report.page import write_page
+    from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
+
+    scores, learner, notes = run.scores, run.learner, notes_of(run)
+    certificate, regret = certificate_of(learner), run.history.points[-1].regret
+    if isinstance(scores, ClassScores):
+        write_class_report(options.title, path, run, scores, seconds, rows_per_second, (*notes, *remarks))
+        return
+    assert plays_two_classes(learner)
+    found = effects(learner, run.taught)
+    if found is not None:
+        weights = [Weight(e.name, e.log_odds, e.uncertainty, e.probability) for e in found.steps[:WEIGHTS]]
+    else:
+        weights = [Weight(c.name, c.weight, c.uncertainty) for c in coefficients(learner)[:WEIGHTS]]
+        if weights:
+            notes.append(f"A weight is what {unit_of(learner)} adds to the log-odds.")
+    background = run.background()
+    explainer = None if background is None else Explainer.of_rows(learner, background, run.taught)
+    negative, positive = run.stream.labels.names
+    record = Record(
+        title=options.title,
+        learner=repr(learner),
+        summary=Summary(
+            rows=run.rows,
+            log_loss=scores.log_loss,
+            base_rate=scores.base_rate,
+            brier=scores.brier,
+            accuracy=scores.accuracy,
+            auc=scores.auc,
+            auc_low=scores.auc_interval[0],
+            auc_high=scores.auc_interval[1],
+            ece=scores.ece,
+            certificate=certificate,
+            regret=regret,
+        ),
+        version=__version__,
+        seconds=seconds,
+        rows_per_second=rows_per_second,
+        positive=positive,
+        negative=negative,
+        history=tuple(run.history.points),
+        reliability=tuple(scores.reliability()),
+        histogram=Histogram(*(tuple(int(n) for n in side) for side in scores.cells.tolist())),
+        thresholds=tuple(Threshold(*point) for point in scores.thresholds()),
+        effects=() if explainer is None else tuple(explainer.by_column()),
+        words=() if explainer is None else tuple(explainer.by_word()[:WORDS]),
+        weights=tuple(weights),
+        average=None if found is None else found.average,
+        columns=tuple(summarize_columns(run.stream, run.rows, run.extremes)),
+        notes=(*notes, *remarks),
+        label=run.stream.label or "",
+        command=options.command,
+        date=time.strftime("%Y-%m-%d"),
+        warnings=tuple(warnings_of(run)),
+        proven=proven_sentence(scores, certificate) or "",
+        windows=tuple(run.scoring.windows.list()),
+        changes=tuple(changes_of(run)),
+        tails=tuple(scores.tails()),
+        decisions=tuple(scores.decisions()),
+    )
+    with os_errors_naming(path):
+        write_page(path, record)
