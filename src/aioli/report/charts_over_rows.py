@@ -16,8 +16,8 @@ WIDE, NARROW = (960.0, 296.0), (400.0, 296.0)
 PEERS = 6  # lines that can be told apart
 EXPERTS = 8
 HEARD = 0.0005  # a share that is worth saying
-TOLD = 4  # experts in a tooltip
-FINEST = 7.0  # two points closer than this are drawn as one
+TOLD = 3  # experts in a tooltip
+FINEST = 9.0  # two points closer than this are drawn as one
 
 Line = tuple[str, str, Callable[[Point], Number]]  # class, name, value
 

@@ -14,7 +14,7 @@ __all__ = ["loss_over_windows", "shares_over_windows"]
 
 WIDE, NARROW = (960.0, 290.0), (400.0, 290.0)
 FEWEST = 4
-TIPS = 32
+TIPS = 24
 NAMED = 6  # change points that are told in words
 
 
