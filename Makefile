@@ -2,9 +2,10 @@
 PYTHON ?= python3
 EXTRAS ?= dev
 BASE ?= HEAD~1
+MINUTES ?= 10
 BIN := .venv/bin
 
-.PHONY: demo games test thorough contracts check bench unchanged beside quality paper clean
+.PHONY: demo games test thorough contracts check attack licences bench unchanged beside quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -26,6 +27,10 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/pytest --doctest-modules --doctest-glob='*.md' src README.md docs
+
+# certificates, damaged files, failing writes and kills for MINUTES; goes on where the last attack ended (attack.json)
+attack: .venv/.dev
+	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --minutes $(MINUTES)
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks.speed

@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -84,12 +83,14 @@ def _changed(snapshot: Snapshot, path: list[str], rng: np.random.Generator) -> S
         name = str(rng.choice(list(snapshot.parts)))
         other = snapshot.parts[str(rng.choice(list(snapshot.parts)))]
         return replace(snapshot, parts={**snapshot.parts, name: other})
-    held: dict[str, Any] = {"values": snapshot.values, "arrays": snapshot.arrays, "parts": snapshot.parts}
-    which = str(rng.choice(list(held)))
-    if not held[which]:
-        return snapshot
-    gone = str(rng.choice(list(held[which])))
-    return replace(snapshot, **{which: {name: value for name, value in held[which].items() if name != gone}})
+    names = [*snapshot.values, *snapshot.arrays, *snapshot.parts]
+    gone = str(rng.choice(names)) if names else ""
+    return Snapshot(
+        snapshot.kind,
+        {name: value for name, value in snapshot.values.items() if name != gone},
+        {name: array for name, array in snapshot.arrays.items() if name != gone},
+        {name: part for name, part in snapshot.parts.items() if name != gone},
+    )
 
 
 def _strange(value: Plain, rng: np.random.Generator) -> Plain:
@@ -119,8 +120,9 @@ def _spoilt(array: Array, rng: np.random.Generator) -> Array:
     if how == 4:
         return array.astype(np.int64) if array.dtype == np.float64 else array.astype(np.float64)
     if how == 5:
-        return np.asarray(rng.permutation(array.reshape(-1)).reshape(array.shape))
-    return np.zeros_like(array)
+        spoilt: Array = array.reshape(-1)[rng.permutation(array.size)].reshape(array.shape)
+        return spoilt
+    return np.zeros(array.shape, np.float64)
 
 
 def try_model(snapshot: Snapshot, folder: Path) -> Fate:
