@@ -16,7 +16,7 @@ __all__ = ["do_all", "one_blas_thread"]
 MOST = 4  # threads at work on one set of tasks
 
 
-def do_all(tasks: Iterable[Callable[[], None]], *, side_by_side: bool = True) -> None:
+def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True) -> None:
     """Do all tasks, whose order must not matter; best the longest first.
 
     The caller takes task after task like its helpers: where every core is busy it does all of them itself, and waits

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
@@ -11,6 +12,7 @@ from aioli.learners.auto.experts import Expert, experts_within
 from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
+from aioli.numerics.threads import do_all
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
@@ -22,6 +24,7 @@ from aioli.streams.sparse_rows import Indices
 
 __all__ = ["EnsembleState"]
 
+PIECE = 128  # rows that a thread is asked about at a time
 REVIEW = 4096  # rows after which an expert may retire
 
 Seen = tuple[Vector, Vector]  # of the views: statistics and basis
@@ -67,8 +70,11 @@ class EnsembleState:
         """Return each expert's log-odds of each row, as if it came next."""
         Z = np.zeros((len(rows), len(self.playing)))
         if self._predicting is not None:
+            asked = self._predicting[:-1]
             for start, chunk in rows:
-                consult_rows(*self._predicting[:-1], chunk, Z[start : start + len(chunk)])
+                said = Z[start : start + len(chunk)]
+                pieces = [slice(first, first + PIECE) for first in range(0, len(chunk), PIECE)]
+                do_all([partial(consult_rows, *asked, chunk[piece], said[piece]) for piece in pieces])
         return Z
 
     def _spread(self, kept: Matrix) -> Matrix:
