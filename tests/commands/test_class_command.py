@@ -3,6 +3,7 @@
 import csv
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -123,6 +124,19 @@ def test_a_label_that_a_model_never_learned_is_refused_with_its_place(
     assert "line 3: the label is 'tulip', which the model has never learned; drop the row" in capsys.readouterr().err
 
 
+def interrupted_at(call: int, learn: Callable[..., Any]) -> Callable[..., Any]:
+    """A method that learns, and is interrupted in one of its calls."""
+    calls = [0]
+
+    def learn_until_interrupted(self: Any, *given: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == call:
+            signal.raise_signal(signal.SIGINT)
+        return learn(self, *given)
+
+    return learn_until_interrupted
+
+
 def test_an_interrupted_run_goes_on_bit_for_bit(
     flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -130,16 +144,8 @@ def test_an_interrupted_run_goes_on_bit_for_bit(
     whole = summary(played(flowers, "--predictions", str(first)), capsys)
     kept = played(flowers, "--predictions", str(again), "--checkpoint", str(tmp_path / "kept"))
     kind = type(aioli.AIOLI(classes="any"))
-    learn, calls = kind.learn_many, [0]
-
-    def learn_until_interrupted(self: Any, *given: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == 24:  # where all classes have come
-            signal.raise_signal(signal.SIGINT)
-        return learn(self, *given)
-
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(kind, "learn_many", learn_until_interrupted)
+        patch.setattr(kind, "learn_many", interrupted_at(24, kind.learn_many))  # where all classes have come
         assert main([*kept, "--json"]) == 130
     capsys.readouterr()
     resumed = summary([*kept, "--resume"], capsys)
@@ -172,3 +178,40 @@ def test_a_checkpoint_is_gone_when_the_run_is_over(flowers: Path, tmp_path: Path
     kept, out = tmp_path / "kept", tmp_path / "p.csv"
     assert main(played(flowers, "--checkpoint", str(kept), "--predictions", str(out))) == 0
     assert not list(kept.iterdir())
+
+
+def test_the_third_label_turns_a_game_of_two_into_one_of_more_and_keeps_its_scores(
+    flowers: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["run", str(flowers), "--label", "flower", "--learner", LEARNER]
+    out, model, kept = tmp_path / "p.csv", tmp_path / "m.aioli", tmp_path / "kept"
+    found = summary([*arguments, "--predictions", str(out), "--save", str(model)], capsys)
+    with out.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    losses = [-np.log(float(row[f"p_{row['label']}"])) for row in rows]
+    assert found["log_loss"] == pytest.approx(np.mean(losses), rel=1e-9)
+    learner, _ = load_model(model)
+    assert learner.loss == pytest.approx(sum(losses), rel=1e-9)
+    assert learner.rounds == found["rows"] == ROWS
+
+    third = next(t for t, row in enumerate(rows) if row["label"] not in ("rose", "lily, white"))
+    two = tmp_path / "two.csv"
+    two.write_text("".join(flowers.read_text("utf-8").splitlines(keepends=True)[: third + 1]), "utf-8")
+    binary = tmp_path / "binary.csv"
+    summary(["run", str(two), "--label", "flower", "--learner", LEARNER, "--predictions", str(binary)], capsys)
+    with binary.open(newline="", encoding="utf-8") as file:
+        before = [float(row["probability"]) for row in csv.DictReader(file)]
+    assert [float(row["p_rose"]) for row in rows[:third]] == before  # until then it was the game of two
+    assert all(float(row["p_iris"]) == 0.0 for row in rows[:third])
+    assert float(rows[third]["p_rose"]) > 0.0
+
+    again = tmp_path / "again.csv"
+    stopping = [*arguments, "--predictions", str(again), "--checkpoint", str(kept)]
+    for kind, call in ((aioli.AIOLI, 8), (type(learner), 5)):  # interrupted before and after the turn
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(kind, "learn_many", interrupted_at(call, kind.learn_many))
+            assert main([*stopping, "--json", "--resume"]) == 130
+        capsys.readouterr()
+    resumed = summary([*stopping, "--resume"], capsys)
+    assert {name: resumed[name] for name in SAME} == {name: found[name] for name in SAME}
+    assert again.read_bytes() == out.read_bytes()

@@ -41,7 +41,7 @@ def test_rivers_own_checks_of_many_classes(check: Any) -> None:
     check(MANY.clone())
 
 
-@pytest.mark.parametrize("learner", [AIOLI(classes="any")])
+@pytest.mark.parametrize("learner", [AIOLI(classes="any"), AIOLI()], ids=["from the first row", "from the third label"])
 def test_labels_and_keys_come_at_any_time_and_batches_are_the_same_game(learner: AIOLI) -> None:
     X, y = flowers()
     single, batched = AIOLIClassifier(learner), AIOLIClassifier(learner)
@@ -71,3 +71,28 @@ def test_a_learner_of_two_labels_says_who_knows_more() -> None:
         two.learn_one(x, label)
     with pytest.raises(ValueError, match=r"a third label, 'iris', came after .*; this classifier knows two: use Auto"):
         two.learn_one(X[0], "iris")
+
+
+def test_what_two_labels_taught_is_kept_when_the_third_comes() -> None:
+    X, y = flowers()
+    face = AIOLIClassifier(AIOLI())
+    for x, label in zip(X[:30], y[:30], strict=True):
+        face.learn_one(x, label)
+    before = face.predict_proba_one(X[0])
+    third = next(t for t, label in enumerate(y) if label == "iris")
+    face.learn_one({**X[third], "c": 0.0}, "iris")
+    after = face.predict_proba_one(X[0])
+    assert (after["rose"] > after["lily"]) == (before["rose"] > before["lily"])
+    assert abs(np.log(after["rose"] / after["lily"]) - np.log(before["rose"] / before["lily"])) < 1.0
+
+
+def test_what_is_refused_when_the_third_label_comes_leaves_no_trace() -> None:
+    X, y = flowers()
+    face = AIOLIClassifier(AIOLI())
+    for x, label in zip(X[:30], y[:30], strict=True):
+        face.learn_one(x, label)
+    before = pickle.dumps(face)
+    bad = pandas.DataFrame([{"a": 1.0, "b": 0.0}, {"a": 1.0, "b": 0.0}, {"a": np.nan, "b": 0.0}])
+    with pytest.raises(ValueError, match="is nan"):
+        face.learn_many(bad, pandas.Series(["rose", "iris", "rose"]))
+    assert pickle.dumps(face) == before
