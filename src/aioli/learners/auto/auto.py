@@ -17,7 +17,7 @@ from aioli.learners.remembering import Remembering
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.outcomes.class_labels import Classes
+from aioli.outcomes.class_labels import Classes, Label
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.matrices import as_matrix
@@ -234,6 +234,19 @@ class Auto(Remembering, ColumnLearner):
             )
         self._player.grow(columns, names)
         return self
+
+    def with_classes(self, negative: Label = 0, positive: Label = 1) -> ClassAuto:
+        """Return the learner of many classes that goes on from what this one knows; this one stays as it is.
+
+        `negative` and `positive` are what 0 and 1 meant. The mixture of two classes becomes an expert among the others,
+        of half of the shares; what the columns have shown stays, and so do the coefficients of linear experts. The
+        certificate is what was proven so far plus what is proven from now on (docs/classes.md).
+        """
+        if isinstance(self._player, Wide):
+            raise CapabilityMissing(
+                "wide rows of two classes do not go on with a third; begin with AIOLI(classes=…), or Auto(classes=…)"
+            )
+        return ClassAuto.after_two(self._player, (negative, positive))
 
     def merge(self, _other: Self) -> Self:
         """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.classes.base import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES
@@ -14,13 +15,14 @@ from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.outcomes.class_labels import Classes, Codes
+from aioli.outcomes.class_labels import Classes, Codes, Label
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
 
 __all__ = ["ClassAuto"]
 
+AFTER_TWO = ", and models of two classes before"
 AGAINST_REST = "one model a class of the standard view, each scored as a game of two classes"
 
 
@@ -64,6 +66,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         super().__init__(classes, intercept=False, widest=LONGEST)
         self._ensemble: ClassEnsemble | None = None
         self._weights: Vector = np.zeros(len(self._labels))  # of the rows of each class
+        self._before = 0.0, 0.0  # of a game of two classes that went before: its loss, and its certificate
 
     # ---- playing
 
@@ -86,6 +89,24 @@ class ClassAuto(Remembering, ClassRowsLearner):
         assert self._ensemble is not None
         return self._ensemble
 
+    @classmethod
+    def after_two(cls, two: DenseEnsemble, labels: tuple[Label, Label]) -> Self:
+        """Return the learner that goes on from an ensemble of two classes; `labels` are what 0 and 1 meant.
+
+        Rows, loss and certificate are kept; the escape to unknown classes is played from now on.
+        """
+        learner = cls(classes="any")
+        learner._names = two.feature_names_
+        if two.views is None:
+            return learner
+        learner._labels.add(labels)
+        learner._weights = np.zeros(2)
+        learner._ensemble = ClassEnsemble.after_two(two, None)
+        learner._rounds, learner._loss = two.rounds, two.loss
+        learner._before = two.loss, float(two.certificate())
+        learner._escape.begin(two.rounds)
+        return learner
+
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:
@@ -94,16 +115,20 @@ class ClassAuto(Remembering, ClassRowsLearner):
         Where classes and columns are not too many, an expert plays one class against the rest on the standard view: it
         is that expert's own certificate, plus all that the whole lost more than the expert's games of two classes. So
         nothing needs to be assumed of the mixture. Else it is the regret against the best constant probabilities of
-        the classes, which is known, since their shares in hindsight are.
+        the classes, which is known, since their shares in hindsight are. Where a game of two classes went before, what
+        that one proved is added, against its own models.
         """
+        lost, proven = self._before
+        before = AFTER_TWO if lost else ""
         expert = self._ensemble.certified if self._ensemble is not None else None
         if expert is not None:
-            nats = expert.certificate(tight)[0] + self.loss - expert.loss
-            return Certificate(nats, GAMES.radius, self.rounds, math.inf, against=AGAINST_REST)
+            nats = expert.certificate(tight)[0] + self.loss - expert.loss + proven - lost
+            return Certificate(nats, GAMES.radius, self.rounds, math.inf, against=AGAINST_REST + before)
         total = self._weights.sum()
         seen = self._weights[self._weights > 0.0]
         best = float(seen @ np.log(total / seen)) if len(seen) else 0.0
-        return Certificate(self.loss - best, math.inf, self.rounds, math.inf, against="constant probabilities")
+        nats = self.loss - best + proven - lost
+        return Certificate(nats, math.inf, self.rounds, math.inf, against="constant probabilities" + before)
 
     @property
     def n_features_(self) -> int | None:
@@ -136,7 +161,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         parts = self._parts
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
-        arrays = {"weights": self._weights.copy()}
+        arrays = {"weights": self._weights.copy(), "before": np.array(self._before)}
         return Snapshot(type(self).__name__, {"parameters": parameters, **self._counts()}, arrays, parts)
 
     @classmethod
@@ -148,6 +173,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
             learner._ensemble = ClassEnsemble.restore(given.part("ensemble"))
         learner._restore_counts(given)
         learner._weights = given.array("weights", (len(learner._labels),)).copy()
+        lost, proven = given.array("before", (2,)).tolist()
+        learner._before = lost, proven
         if learner._ensemble is not None and learner._ensemble.classes != len(learner._labels):
             raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {learner._ensemble.classes} classes")
         return learner

@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, ClassExpert, experts_for
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, FIRST_TWO, ROW, ClassExpert, experts_for
+from aioli.learners.classes.first_two import FirstTwoState
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.class_labels import Codes
@@ -20,6 +22,7 @@ from aioli.states.classes.base_views import BaseViews
 from aioli.states.classes.mixture import ClassMixture
 from aioli.states.classes.shared import FEWEST, SharedState
 from aioli.states.classes.views import SeenView
+from aioli.states.mixture.views import Views
 
 __all__ = ["ClassEnsemble"]
 
@@ -37,7 +40,7 @@ class Player:
     """An expert that plays, its state, and whether it had no influence at the last review."""
 
     expert: ClassExpert
-    state: SharedState | RestState
+    state: SharedState | RestState | FirstTwoState
     negligible: bool = False
 
     def __post_init__(self) -> None:
@@ -113,7 +116,7 @@ class ClassEnsemble:
     def predict(self, X: Matrix) -> Matrix:
         """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
         plain = self.bases.peek(X)
-        seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()}
+        seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()} | {ROW: X}
         Z: Cube = np.empty((len(self.players), len(X), self.classes))
         for player, out in zip(self.players, Z, strict=True):
             player.state.consult(seen[player.reads], out)
@@ -121,7 +124,7 @@ class ClassEnsemble:
 
     def _play_block(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         plain = self.bases.of_rows(X)
-        seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()}
+        seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()} | {ROW: X}
         Z: Cube = np.empty((len(self.players), len(X), self.classes))
         tasks: list[tuple[int, Callable[[], None]]] = [
             (player.state.width, partial(player.state.play, seen[player.reads], codes, weights, out))
@@ -175,18 +178,39 @@ class ClassEnsemble:
         self.mixture = self.mixture.without(leaving)
         self.retired |= {self.players[i].expert.name for i in leaving}
         self.players = [player for i, player in enumerate(self.players) if i not in leaving]
-        self.views = {player.reads: self.views[player.reads] for player in self.players}
+        self.views = {player.reads: self.views[player.reads] for player in self.players if player.reads != ROW}
 
     # ---- its life
+
+    @classmethod
+    def after_two(cls, two: DenseEnsemble, experts: int | None) -> Self:
+        """Return the ensemble that goes on from one of two classes, which becomes one of its experts.
+
+        What the columns have shown stays, and so do the coefficients of experts that were played before.
+        """
+        assert two.views is not None
+        made = cls(experts, two.views.width, 2)
+        made.bases.views = Views.restore(two.views.snapshot())
+        learned = {
+            (expert.view, expert.forgetting): state for expert, state in zip(two.playing, two.states, strict=True)
+        }
+        for player in made.players:
+            state = learned.get((player.expert.view.name, player.expert.forgetting))
+            if isinstance(player.state, SharedState) and state is not None:
+                player.state.take_two(state)
+        made.mixture = made.mixture.joined(0.5)
+        made.players.append(Player(FIRST_TWO, FirstTwoState(DenseEnsemble.restore(two.snapshot()), 2)))
+        return made
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row."""
         self.bases = self.bases.grown(columns)
-        places = {}
+        places = {ROW: np.arange(self.columns)}
         for name, view in self.views.items():
             self.views[name], places[name] = view.grown(columns)
         for player in self.players:
-            player.state = player.state.grown(self.views[player.reads].width, places[player.reads])
+            width = self.columns if player.reads == ROW else self.views[player.reads].width
+            player.state = player.state.grown(width, places[player.reads])
 
     def snapshot(self) -> Snapshot:
         """Return who plays and who has retired, all states, the views, and the mixture."""
@@ -202,7 +226,7 @@ class ClassEnsemble:
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal ensemble."""
         given = snapshot.of("ClassEnsemble")
-        known = {expert.name: expert for expert in CLASS_EXPERTS}
+        known = {expert.name: expert for expert in (*CLASS_EXPERTS, FIRST_TWO)}
         names, retired = given.texts("playing") or [], given.texts("retired") or []
         if not names or not set(names) | set(retired) <= set(known) or len(set(names)) < len(names):
             raise SnapshotRefused(f"in a ClassEnsemble, the experts are {names}, not those of this version")
@@ -213,14 +237,17 @@ class ClassEnsemble:
         made.players = []
         negligible = given.array("negligible", (len(names),))
         for i, name in enumerate(names):
-            player = Player(known[name], known[name].restored(given.part(f"state{i}")))
-            player.negligible = bool(negligible[i])
-            if player.reads not in made.views:
+            part = given.part(f"state{i}")
+            expert = known[name]
+            state = FirstTwoState.restore(part) if expert == FIRST_TWO else expert.restored(part)
+            player = Player(expert, state, bool(negligible[i]))
+            if player.reads != ROW and player.reads not in made.views:
                 part = given.part(f"view{len(made.views)}")
                 made.views[player.reads] = SeenView.restore(part, player.expert.view)
             made.players.append(player)
-            view, state = made.views[player.reads], player.state
-            if (view.columns, view.width, state.classes) != (bases.width, state.width, mixture.classes):
+            width = bases.width if player.reads == ROW else made.views[player.reads].width
+            columns = bases.width if player.reads == ROW else made.views[player.reads].columns
+            if (columns, width, state.classes) != (bases.width, state.width, mixture.classes):
                 raise SnapshotRefused(f"the state of {name} is of another width, or of other classes")
         if mixture.experts != len(names):
             raise SnapshotRefused(f"{len(names)} experts have {mixture.experts} shares of the mixture")

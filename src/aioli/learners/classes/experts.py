@@ -8,8 +8,9 @@ from aioli.states.classes.against_rest import RestState
 from aioli.states.classes.shared import SharedSpec, SharedState
 from aioli.states.classes.views import ViewSpec
 
-__all__ = ["CLASS_EXPERTS", "CLASS_SHARES", "GAMES", "ClassExpert", "experts_for"]
+__all__ = ["CLASS_EXPERTS", "CLASS_SHARES", "FIRST_TWO", "GAMES", "ROW", "ClassExpert", "experts_for"]
 
+ROW = "row"  # the view of an expert that reads the rows as they are
 CLASS_SHARES = "the shares of the classes so far"  # the expert that every mixture has
 FEW, SEVERAL = 5, 16  # classes up to which 128 and 256 waves are played; beyond, 512
 FINER = 1.2
@@ -38,6 +39,8 @@ class ClassExpert:
     @property
     def name(self) -> str:
         """What `weights_` calls the expert."""
+        if self.view.name == ROW:
+            return "Auto of the first two classes"
         if self.certified:
             return f"AIOLI, one class against the rest, on the {self.view.name} view"
         drift = "" if self.forgetting == 1.0 else f", ρ = {self.forgetting:g}"
@@ -100,6 +103,9 @@ CLASS_EXPERTS = (
     ClassExpert(ViewSpec("rank", products=True)),
     ClassExpert(ViewSpec("rank", 128, 0.9, 2.1, seed=2), forgetting=0.999),
 )
+
+
+FIRST_TWO = ClassExpert(ViewSpec(ROW), on_wide_rows=True)  # where a game of two classes goes on with more
 
 
 def experts_for(classes: int, columns: int) -> list[ClassExpert]:

@@ -11,6 +11,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.shared_loops import BLOCK, FORGETTING, consult_rows, play_block, play_rows
+from aioli.states.dense.state import State
 
 __all__ = ["FEWEST", "SharedSpec", "SharedState"]
 
@@ -102,6 +103,14 @@ class SharedState:
         larger.P[np.ix_(places, places)] = self.P
         larger.W[:, places] = self.W
         return larger
+
+    def take_two(self, state: State) -> None:
+        r"""Take the coefficients θ of a game of two classes: those of the classes are ∓θ/2, and P is half of that of θ.
+
+        A contrast is $w = \theta/\sqrt2$, so the same quadratic has twice the precision in w.
+        """
+        self.P[...] = 0.5 * state.covariance()
+        self.W[...] = np.outer([-0.5, 0.5], state.w)
 
     def add_class(self) -> None:
         """Make room for one further class, which has been seen in no row."""
