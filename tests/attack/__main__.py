@@ -150,7 +150,10 @@ class Attack:
         runs.mkdir(exist_ok=True)
         late = [[], ["--delay", "300"], ["--batch", "700"]][seed % 3]
         learner, ending = ["AIOLI", "Auto"][seed % 2], [".csv", ".jsonl"][seed // 2 % 2]
-        case = {"folder": str(runs), "arguments": [str(rows), "--label", "y", "--learner", learner, *late]}
+        case: dict[str, object] = {
+            "folder": str(runs),
+            "arguments": [str(rows), "--label", "y", "--learner", learner, *late],
+        }
         case |= {"ending": ending, "seed": seed, "times": 8, "most": 4, "stages": []}
         (self.place / "case.json").write_text(json.dumps(case))
         told = self._told(str(Path(__file__).parents[1] / "commands" / "killing.py"), str(self.place / "case.json"))

@@ -87,7 +87,7 @@ class Faults:
             ("--checkpoint", "kept"),
             ("--predictions", "p.csv"),
             ("--save", "model"),
-            ("--report", "page"),
+            ("--report", "page.html"),
         ):
             self.arguments += [option, str(self.place / name)]
         self._fresh()
@@ -106,13 +106,13 @@ class Faults:
     def _fresh(self) -> None:
         shutil.rmtree(self.place, ignore_errors=True)
         self.place.mkdir()
-        for name in ("p.csv", "model", "page"):
+        for name in ("p.csv", "model", "page.html"):
             (self.place / name).write_text(f"the old {name}")
 
     def _results(self) -> dict[str, bytes]:
-        found = {name: (self.place / name).read_bytes() for name in ("p.csv", "model", "page")}
-        if found["page"].endswith(b"</html>\n") or found["page"].rstrip().endswith(b"</html>"):
-            found["page"] = b"a whole page"  # it tells how long the run took
+        found = {name: (self.place / name).read_bytes() for name in ("p.csv", "model", "page.html")}
+        if found["page.html"].endswith(b"</html>\n") or found["page.html"].rstrip().endswith(b"</html>"):
+            found["page.html"] = b"a whole page"  # it tells how long the run took
         return found
 
     def _run(self, shim: Shim | None = None, resume: bool = False, count: bool = False) -> int:

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -120,8 +121,7 @@ def _spoilt(array: Array, rng: np.random.Generator) -> Array:
     if how == 4:
         return array.astype(np.int64) if array.dtype == np.float64 else array.astype(np.float64)
     if how == 5:
-        spoilt: Array = array.reshape(-1)[rng.permutation(array.size)].reshape(array.shape)
-        return spoilt
+        return cast(Array, array.reshape(-1)[rng.permutation(array.size)].reshape(array.shape))
     return np.zeros(array.shape, np.float64)
 
 
