@@ -12,6 +12,7 @@ from scipy import sparse
 
 from aioli import AIOLI, Algorithm2
 from aioli.errors import RowRefused
+from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.progressive import Checkpoint, progressive
 from aioli.evaluate.scores import AUC, Accuracy, BaseRate, Brier, LogLoss
 from aioli.learners.protocol import Capability, Learner
@@ -257,3 +258,22 @@ def test_what_is_not_a_block_a_delay_or_a_pace_is_refused() -> None:
         progressive(AIOLI(), [], every=0)
     with pytest.raises(ValueError, match="a block of shape"):
         list(progressive(AIOLI(), [(np.ones(3), np.ones(3))]))
+
+
+def test_many_classes_are_played_by_the_same_loop() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(3, size=90)
+    X = rng.normal(size=(90, 2)) + np.column_stack([y == 1, 2.0 * (y == 2)])
+    names = np.array(["ant", "bee", "cat"])[y]
+    scores, direct = ClassScores(), AIOLI(classes="any")
+    points = list(progressive(AIOLI(classes="any"), [(X[:40], names[:40]), (X[40:], names[40:])], scores=[scores]))
+    P = direct.learn_many(X, names)
+    own = [direct.classes_.index(label) for label in names]
+    losses = -np.log(P[np.arange(90), own])
+    assert [point.rows for point in points] == [1, 2, 4, 8, 16, 32, 64, 90]
+    assert points[-1].log_loss == pytest.approx(losses.mean(), rel=1e-9)
+    assert points[-1].certificate == pytest.approx(float(direct.certificate()), rel=1e-9)
+    assert scores.rows == 90
+    assert scores.accuracy == points[-1].accuracy
+    with pytest.raises(ValueError, match="late are for learners of two classes"):
+        list(progressive(AIOLI(classes="any"), [(X, names)], delay=3))

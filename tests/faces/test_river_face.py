@@ -235,8 +235,11 @@ def test_what_is_refused_says_why_and_leaves_no_trace() -> None:
             assert pickle.dumps(model) == before
         model.learn_one({"a": 1.0}, True)
         model.learn_one({"a": -1.0}, False)
+    two = AIOLIClassifier(OGD())
+    two.learn_one({"a": 1.0}, True)
+    two.learn_one({"a": -1.0}, False)
     with pytest.raises(ValueError, match="third label, 'maybe', came after True and False"):
-        model.learn_one({"a": 1.0}, "maybe")
+        two.learn_one({"a": 1.0}, "maybe")
     with pytest.raises(ValueError, match="weight is -1"):
         model.learn_one({"a": 1.0}, True, w=-1.0)
     with pytest.raises(ValueError, match="column 'a' is nan"):

@@ -8,10 +8,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from aioli.errors import ParameterRefused, RowRefused
-from aioli.evaluate.delayed import Delay, DelayedPlayer
-from aioli.evaluate.loop import Announced, Loop, Observer, Player, PromptPlayer
+from aioli.evaluate.class_scores import ClassScores
+from aioli.evaluate.delayed import Delay
+from aioli.evaluate.loop import Announced, Loop, Observer
+from aioli.evaluate.run import single_player
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score
-from aioli.learners.protocol import Learner, certifies, require_learner
+from aioli.learners.protocol import (
+    AnyLearner,
+    certifies,
+    knows_classes,
+    plays_two_classes,
+    require_any_learner,
+)
+from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import ClassLabels
 from aioli.states.certificate import Certificate
 from aioli.streams.files.table import Csr, Features
 from aioli.streams.matrices import is_sparse
@@ -47,11 +57,11 @@ class Checkpoint:
 
 
 def progressive(
-    learner: Learner,
+    learner: AnyLearner,
     blocks: Iterable[tuple[object, ArrayLike]],
     delay: int | Delay = 0,
     every: int | None = None,
-    scores: Sequence[Score] = (),
+    scores: Sequence[Score | ClassScores] = (),
 ) -> Iterator[Checkpoint]:
     """Play a stream: each row is predicted before its label is learned; yields how it goes, as it goes.
 
@@ -61,7 +71,8 @@ def progressive(
     Parameters
     ----------
     blocks
-        (X, y) pairs: rows, dense or sparse, and their labels 0/1, False/True or -1/+1.
+        (X, y) pairs: rows, dense or sparse, and their labels 0/1, False/True or -1/+1; any labels, where the learner is
+        one of many classes.
     delay
         How many further rows are predicted before a label comes; at 0 each row is learned before the next is
         predicted. `Delay(batch=500)` has the labels of 500 rows come together. A learner of late labels then learns
@@ -70,7 +81,8 @@ def progressive(
     every
         A checkpoint every so many rows; None is at 1, 2, 4, 8, … rows. There is always one at the end.
     scores
-        Further scores, to be fed with the same probabilities and labels, such as `AUC` and `Calibration`.
+        Further scores, to be fed with the same probabilities and labels, such as `AUC` and `Calibration`, or
+        `ClassScores` of many classes.
 
     Examples
     --------
@@ -93,12 +105,12 @@ def progressive(
             parameter="every",
             value=every,
         )
-    player: Player = DelayedPlayer(require_learner(learner), late) if delay else PromptPlayer(require_learner(learner))
-    watching = Checkpoints(learner, every, scores)
-    loop = Loop(player, [watching])
+    given = require_any_learner(learner)
+    loop = Loop(single_player(given, late if delay else None), [watching := Checkpoints(given, every, scores)])
+    labels = None if plays_two_classes(given) else ClassLabels("any")
 
     def play() -> Iterator[Checkpoint]:
-        for batch in _batches(blocks):
+        for batch in _batches(blocks, labels):
             for _ in loop.play_batch(batch):
                 yield from watching.new()
         for _ in loop.play_rest():
@@ -117,12 +129,16 @@ def _delay_of_rows(rows: int) -> Delay:
 class Checkpoints(Observer):
     """Scores the rows, and makes checkpoints where they are due and at the end."""
 
-    def __init__(self, learner: Learner, every: int | None, scores: Sequence[Score]) -> None:
+    def __init__(self, learner: AnyLearner, every: int | None, scores: Sequence[Score | ClassScores]) -> None:
         self._learner = learner
         self._every = every
         self._log_loss, self._base_rate, self._accuracy = LogLoss(), BaseRate(), Accuracy()
         self._late_base = LogLoss()  # of the base rate, where labels are late
-        self._scores = (self._log_loss, self._base_rate, self._accuracy, *scores)
+        two: list[Score] = [score for score in scores if not isinstance(score, ClassScores)]
+        self._scores = (self._log_loss, self._base_rate, self._accuracy, *two)
+        declared = learner.classes_ if knows_classes(learner) and not learner.rounds else ()
+        self._of_classes = ClassScores(declared, declared=bool(declared))
+        self._tallies = (self._of_classes, *(score for score in scores if isinstance(score, ClassScores)))
         self._made: list[Checkpoint] = []
         self._last = 0  # rows of the last checkpoint
         self._next = self.due(0)
@@ -133,8 +149,12 @@ class Checkpoints(Observer):
 
     def played(self, announced: Announced, rows: int) -> None:
         """Score the rows; make a checkpoint if it is due."""
-        for score in self._scores:
-            score.update(announced.p, announced.y)
+        if announced.classes is not None:
+            for tally in self._tallies:
+                tally.count(*announced)
+        else:
+            for score in self._scores:
+                score.update(announced.p, announced.y)
         if announced.base is not None:
             self._late_base.update(announced.base, announced.y)
         if rows == self._next:
@@ -154,6 +174,8 @@ class Checkpoints(Observer):
         proven = self._learner.certificate() if certifies(self._learner) else None
         base = self._late_base if self._late_base.value == self._late_base.value else self._base_rate
         scores = self._log_loss.value, base.value, self._accuracy.value
+        if (many := self._of_classes).rows:
+            scores = many.log_loss, many.base_rate, many.accuracy
         self._made.append(Checkpoint(rows, *scores, proven))
         self._last, self._next = rows, self.due(rows)
 
@@ -169,8 +191,8 @@ class _Counted:
         return f"row {self.first + row} of the stream"
 
 
-def _batches(blocks: Iterable[tuple[object, ArrayLike]]) -> Iterator[Batch]:
-    """Yield the blocks as matrices that can be cut, and labels 0.0 or 1.0."""
+def _batches(blocks: Iterable[tuple[object, ArrayLike]], many: ClassLabels | None) -> Iterator[Batch]:
+    """Yield the blocks as matrices that can be cut, and labels 0.0 or 1.0, or the codes of many classes."""
     rows = 0
     for given, labels in blocks:
         X: Features = cast("Csr", given).tocsr() if is_sparse(given) else np.asarray(given)
@@ -180,9 +202,15 @@ def _batches(blocks: Iterable[tuple[object, ArrayLike]]) -> Iterator[Batch]:
             )
         where = _Counted(rows)
         try:
-            y = as_labels(labels, X.shape[0])
+            y = as_labels(labels, X.shape[0]) if many is None else _codes(many, labels, X.shape[0])
         except RowRefused as error:
             place = f"the block that begins at row {rows} of the stream" if error.row is None else where(error.row)
             raise error.placed(place) from error
         rows += len(y)
-        yield Batch(X, y, None, where)
+        yield Batch(X, y, None, where, None, None if many is None else tuple(many.classes))
+
+
+def _codes(many: ClassLabels, labels: object, count: int) -> Vector:
+    codes, new = many.encode(labels, count)
+    many.add(new)
+    return codes.astype(np.float64)
