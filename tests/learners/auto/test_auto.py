@@ -184,9 +184,9 @@ def test_weights_multiply_the_loss_and_what_is_learned() -> None:
     assert_allclose(q, p, atol=1e-9)
 
 
-@pytest.mark.parametrize("bad", [0, 11, -1, 2.5, "three"])
+@pytest.mark.parametrize("bad", [0, 12, -1, 2.5, "three"])
 def test_a_number_of_experts_out_of_range_is_refused(bad: int) -> None:
-    with pytest.raises(ValueError, match=r"experts is .*from 1 to 10"):
+    with pytest.raises(ValueError, match=r"experts is .*from 1 to 11"):
         Auto(bad)
 
 
@@ -196,6 +196,29 @@ def test_a_budget_that_there_is_not_is_refused(bad: str) -> None:
         Auto(budget=bad)
     with pytest.raises(ValueError, match=r"experts is .*from 1 to 8"):
         Auto(9, budget="fast")
+
+
+def test_it_follows_a_bent_world_that_turns_around() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(6000, 2))
+    inside = (np.hypot(*X.T) < 1.2).astype(float)
+    y = np.where(np.arange(6000) // 1500 % 2, 1.0 - inside, inside)
+    usual, fast = Auto(), Auto(budget="fast")
+    usual.learn_many(X, y)
+    fast.learn_many(X, y)
+    assert usual.loss < 0.75 * fast.loss
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_bold_rows_come_as_often_as_announced_where_columns_have_long_tails(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    X = np.exp(1.5 * rng.normal(size=(10_000, 4)))
+    z = -2.5 + 0.8 * np.tanh(np.log(X[:, 0])) + 0.45 * np.log(X[:, 1]) + 0.6 * (X[:, 2] > 3.0)
+    y = (z + rng.logistic(size=len(X)) > 0.0).astype(float)
+    p = Auto().learn_many(X, y)
+    bold = p > 0.55
+    assert bold.sum() > 10
+    assert (p - y)[bold].sum() < 3.0 * np.sqrt((p * (1.0 - p))[bold].sum())  # three deviations of what chance brings
 
 
 def test_the_fast_budget_is_the_usual_one_without_the_experts_that_bend_as_they_like(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ Dense = DenseEnsemble | BendingEnsemble
 class Auto(Remembering, ColumnLearner):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
-    Nobody who streams data knows B, λ or whether the world drifts. Here ten learners play side by side, on views of
+    Nobody who streams data knows B, λ or whether the world drifts. Here eleven learners play side by side, on views of
     the row that do not depend on the unit or the origin of a column (`states.mixture.views`), and a mixture follows the
     best of them: the log loss is 1-mixable, so with prior weights $w_i$
 
@@ -40,7 +40,7 @@ class Auto(Remembering, ColumnLearner):
 
     for every expert i, on any data, for ever or until it retires; each certified expert adds its own logarithmic bound
     against every fixed linear model of a ball. Two stackers on top learn what experts know together, and that labels
-    come in runs (`states.mixture.mixture`). O(K d²) a row, K = 10.
+    come in runs (`states.mixture.mixture`). O(K d²) a row, K = 11.
 
     Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²
     numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
@@ -225,7 +225,7 @@ class Auto(Remembering, ColumnLearner):
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row.
 
-        Rows that began narrow cannot become wide: ten matrices of so many columns would take gigabytes.
+        Rows that began narrow cannot become wide: eleven matrices of so many columns would take gigabytes.
         """
         width = (self.n_features_ or 0) + columns
         if self._begun and not isinstance(self._player, Wide) and width > MANY_COLUMNS:

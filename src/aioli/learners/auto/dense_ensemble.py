@@ -43,7 +43,7 @@ HEAVIEST = 1e6  # a weight that costs no expert its digits
 
 
 class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
-    """Plays up to ten AIOLI learners on views of the rows, and announces the log-odds of their mixture."""
+    """Plays up to eleven AIOLI learners on views of the rows, and announces the log-odds of their mixture."""
 
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
 

@@ -182,7 +182,8 @@ class EnsembleState:
     def _review(self) -> None:
         """Retire the experts that have no influence, now and at the last review.
 
-        An expert that forgets stays, for the day the world changes, and so does the first certified one.
+        An expert that forgets stays, for the day the world changes, unless it costs too much; and so does the first
+        certified one.
         """
         heard = np.array([expert.heard for expert in self.playing])
         negligible = self._mixture.negligible(heard)
@@ -191,7 +192,7 @@ class EnsembleState:
         staying: list[int] = []
         leaving: list[int] = []
         for i, expert in enumerate(self.playing):
-            retires = negligible[i] and self._negligible[i] and i > 0 and expert.forgetting == 1.0
+            retires = negligible[i] and self._negligible[i] and i > 0 and (expert.forgetting == 1.0 or expert.bends)
             (leaving if retires else staying).append(i)
         self._negligible[:] = negligible
         if leaving:

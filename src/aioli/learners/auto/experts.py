@@ -68,8 +68,9 @@ class Expert:
 
 
 # Chosen for what they bring together over many streams: certified ones, quick and careful; online Bayes, best where the
-# model is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. The last two
-# bend as they like, and cost several times what the others do together: "fast" does without. A budget keeps the first.
+# model is right; the peak view for one-hot and rare columns; one that forgets; two that are not linear. The last three
+# bend as they like, one of them in a world that moves, and cost several times what the others do together: "fast" does
+# without. A budget keeps the first.
 EXPERTS = (
     Expert("standard", ridge=0.01),
     Expert("wave", ridge=0.01),
@@ -81,6 +82,7 @@ EXPERTS = (
     Expert("peak", ridge=0.1),
     Expert("ramp", ridge=0.1, regulariser=0.0, curvature="full"),
     Expert("ripple", ridge=0.01),
+    Expert("ripple", ridge=0.01, forgetting=0.998),
 )
 BUDGETS = {"fast": 8, "usual": len(EXPERTS), "best": len(EXPERTS)}  # how many of them play
 
