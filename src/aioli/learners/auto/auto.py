@@ -81,7 +81,7 @@ class Auto(Remembering, ColumnLearner):
     >>> print(f"{-np.log(np.where(y, p, 1 - p))[1000:].mean():.2f} nats a row in the second half")
     0.03 nats a row in the second half
     >>> max(learner.weights_, key=learner.weights_.get)
-    'AIOLI on the ripple view, λ = 0.01'
+    'kernel: random features'
     """
 
     capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
