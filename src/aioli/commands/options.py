@@ -16,7 +16,9 @@ from aioli.streams.many_labels import ClassRule
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
-__all__ = ["ComparisonOptions", "Options", "RunOptions", "check_answers"]
+__all__ = ["STANDARD_OUTPUT", "ComparisonOptions", "Options", "RunOptions", "check_answers"]
+
+STANDARD_OUTPUT = "-"
 
 TWO = "two"
 
@@ -64,6 +66,11 @@ class Options:
     command: str = ""
 
     @property
+    def live(self) -> bool:
+        """Whether each row is answered when it comes."""
+        return False
+
+    @property
     def name(self) -> str:
         """What the stream is called in a sentence."""
         return "standard input" if self.source == STANDARD_INPUT else self.source
@@ -107,7 +114,7 @@ class Options:
         """Open the stream at its beginning, or where the snapshot was taken; one without labels is refused."""
         if self.source.startswith(SCHEME):
             return SyntheticStream(self.source, self.rows, self.seed, snapshot)
-        stream = FileStream(self.source, replace(self.reading, classes=self.class_rule), snapshot)
+        stream = FileStream(self.source, replace(self.reading, classes=self.class_rule, live=self.live), snapshot)
         if stream.label is None:
             stream.close()
             raise AioliError(f"{self.name}: say which column is the label (--label NAME, or --label -1 for the last)")
@@ -127,7 +134,7 @@ class RunOptions(Options):
     Attributes
     ----------
     predictions, save
-        Files to write.
+        Files to write; predictions to `-` are printed as they are made.
     top
         How many of the likeliest classes are written for each row; None for all.
     labels, key
@@ -170,6 +177,11 @@ class RunOptions(Options):
         return JoinedStream(
             self.source, asked, LabelFile(self.labels, self.key, asked.label, asked.positive, own_times), snapshot
         )
+
+    @property
+    def live(self) -> bool:
+        """Whether each row is answered when it comes: from a pipe to standard output."""
+        return self.source == STANDARD_INPUT and self.predictions == STANDARD_OUTPUT
 
     def fingerprint(self) -> dict[str, Plain]:
         """Return the options that must be equal for a checkpoint to be resumed."""

@@ -7,11 +7,13 @@ from contextlib import AbstractContextManager, closing, nullcontext, suppress
 
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for, show_to_adversary
-from aioli.commands.options import RunOptions, check_answers
+from aioli.commands.options import STANDARD_OUTPUT, RunOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_outside, check_page
+from aioli.commands.printed_predictions import PrintedPredictions
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError
 from aioli.evaluate.delayed import LatePlayer
+from aioli.evaluate.loop import Observer
 from aioli.evaluate.run import Run
 from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
@@ -26,7 +28,10 @@ def run_stream(options: RunOptions) -> None:
     _ = options.lateness  # refused before anything is written
     if options.resume and options.checkpoint is None:
         raise AioliError("--resume needs --checkpoint DIR: the folder that the run was kept in")
-    results = [options.save, options.report, options.predictions]
+    printed = options.predictions == STANDARD_OUTPUT
+    if printed and options.as_json:
+        raise AioliError("--predictions - and --json both print; leave out one of them")
+    results = [options.save, options.report, None if printed else options.predictions]
     read = [options.source] if options.labels is None else [options.source, options.labels]
     check_apart(read, results)
     if options.checkpoint is not None:
@@ -35,7 +40,7 @@ def run_stream(options: RunOptions) -> None:
         if path is not None:
             check_target(path)
     check_page(options.report)
-    if options.predictions is not None:
+    if options.predictions is not None and not printed:
         check_ending(options.predictions)
     if options.checkpoint is None:
         _run(options, None)
@@ -54,7 +59,9 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         show_to_adversary(stream, learner)
         check_answers(stream, late)
         with _spool(options, kept) as spool:
-            observers = [] if spool is None or options.labels is not None else [spool]
+            observers: list[Observer] = [] if spool is None or options.labels is not None else [spool]
+            if options.predictions == STANDARD_OUTPUT:
+                observers.append(PrintedPredictions(stream.labels, sys.stdout))
             run = Run(stream, learner, observers, with_extremes=options.report is not None, delay=late)
             if spool is not None and options.labels is not None and isinstance(run.player, LatePlayer):
                 run.player.record = spool.add  # in the order of the rows, whatever that of the labels
@@ -71,7 +78,8 @@ def _play(options: RunOptions, run: Run, spool: Spool | None, kept: Checkpoints 
     if not gc.isenabled():  # all that was loaded stays: never look through it again
         gc.freeze()
         gc.enable()
-    display = RunDisplay(run, None if options.as_json else sys.stdout)
+    quiet = options.as_json or options.predictions == STANDARD_OUTPUT
+    display = RunDisplay(run, None if quiet else sys.stdout)
     begun = run.rows
     try:
         written = time.perf_counter()
@@ -122,6 +130,6 @@ def _saved(path: str, run: Run) -> str:
 
 
 def _spool(options: RunOptions, kept: Checkpoints | None) -> AbstractContextManager[Spool | None]:
-    if options.predictions is None:
+    if options.predictions in (None, STANDARD_OUTPUT):
         return nullcontext()
     return kept.spool() if kept is not None else Spool.beside(options.predictions)

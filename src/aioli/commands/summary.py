@@ -9,7 +9,7 @@ from aioli.commands.class_predict import class_names
 from aioli.commands.class_summary import class_details, class_figures
 from aioli.commands.display import as_json, as_lines
 from aioli.commands.joined_labels import check_some_met, join_counts, join_sentences
-from aioli.commands.options import RunOptions
+from aioli.commands.options import STANDARD_OUTPUT, RunOptions
 from aioli.commands.run_page import write_report
 from aioli.commands.told import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
 from aioli.errors import AioliError
@@ -45,7 +45,8 @@ def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: f
     if options.as_json and isinstance(run.scores, ClassScores):
         summary |= class_details(run.scores)
     lines = ["", as_lines(_in_words(summary)), *join_sentences(run.stream)]
-    print(as_json(summary) if options.as_json else "\n".join(lines))
+    out = sys.stderr if options.predictions == STANDARD_OUTPUT else sys.stdout
+    print(as_json(summary) if options.as_json else "\n".join(lines), file=out)
 
 
 def _in_words(summary: Mapping[str, object]) -> dict[str, object]:

@@ -72,6 +72,8 @@ class Reading:
         as any other. None: nobody asks.
     classes
         How many labels there may be (`streams.many_labels`): "two"; two and "more" where more come; or "any".
+    live
+        Whether rows are given as they come, without waiting for a block of them.
     labelled
         False leaves the labels of sparse rows unread, which may then be anything or, where the format allows it, none.
     """
@@ -91,6 +93,7 @@ class Reading:
     labelled: bool = True
     time: str | None = None
     classes: ClassRule = "two"
+    live: bool = False
 
 
 class FileStream:
@@ -124,7 +127,7 @@ class FileStream:
         self._position = None if snapshot is None else _position_in(snapshot)
         self._moving = snapshot is None or self._position is not None  # when predicting, the training scale is kept
         self._mark = mark_of(Path(name)) if name != STANDARD_INPUT and Path(name).is_file() else None
-        self._reader = open_reader(name, reading.format, reading.delimiter, reading.header)
+        self._reader = open_reader(name, reading.format, reading.delimiter, reading.header, reading.live)
         self.sparse = self._reader.sparse
         self.label: str | None = None
         self.kinds: dict[str, str] = {}
@@ -142,7 +145,8 @@ class FileStream:
                 )
             else:
                 self._settle_columns(snapshot)
-            self._block = block_rows(sum(kind != SKIPPED for kind in self.kinds.values()))
+            columns = sum(kind != SKIPPED for kind in self.kinds.values())
+            self._block = 1 if reading.live else block_rows(columns)
             if snapshot is not None and "unreadable" in snapshot.values and self._moving:
                 self.unreadable = Unreadable.restore(snapshot)
             known = None if snapshot is None else snapshot.part("labels")

@@ -29,9 +29,16 @@ class Readable(Protocol):
 
 
 class Source:
-    """The bytes of a file (or of standard input, `-`), unpacked where they are compressed with gzip or Zstandard."""
+    """The bytes of a file (or of standard input, `-`), unpacked where they are compressed with gzip or Zstandard.
 
-    def __init__(self, name: str) -> None:
+    Parameters
+    ----------
+    live
+        Whether `read` gives what has come and does not wait for more, as for rows that are to be answered when they
+        come; what is compressed cannot be read so.
+    """
+
+    def __init__(self, name: str, live: bool = False) -> None:
         self.name = "standard input" if name == STANDARD_INPUT else name
         self._raw, self.size = _opened(name)
         self._ours = name != STANDARD_INPUT  # to close
@@ -48,11 +55,12 @@ class Source:
         except BaseException:
             self.close()
             raise
+        self.live = live and self.packing is None
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most `size`; empty at the end."""
         try:
-            read = self._stream.read(size)
+            read = self._raw.read1(size) if self.live else self._stream.read(size)
         except (EOFError, zlib.error, OSError) as error:
             if self.packing is None:
                 raise

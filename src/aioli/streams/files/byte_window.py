@@ -40,7 +40,8 @@ class Window:
     def fill(self) -> bool:
         """Read on, up to the next whole block of the source; False if there is nothing more.
 
-        So where tables end depends on the file alone, also when reading begins in the middle of it.
+        So where tables end depends on the file alone, also when reading begins in the middle of it. Of a live source
+        only what has come is read.
         """
         if self._ended:
             return False
@@ -55,7 +56,7 @@ class Window:
         wanted = BLOCK - self.source.position % BLOCK
         while wanted and (read := self.source.read(wanted)):
             text += read
-            wanted -= len(read)
+            wanted = 0 if self.source.live else wanted - len(read)
         self._ended = wanted > 0
         if self._ended and text and not text.endswith(b"\n"):  # a last line may lack its end
             text += b"\n"
@@ -68,7 +69,8 @@ class Window:
         return more
 
     def hold(self, lines: int, most: int) -> None:
-        """Read on until the window has so many lines, or so many bytes, or all that there are."""
+        """Read on until the window has so many lines, or so many bytes, or all that there are; live, one line."""
+        lines = 1 if self.source.live else lines
         while self.stop - self.start < most and self.line_of(self.stop) - self.line < lines and self.fill():
             pass
 

@@ -30,8 +30,13 @@ COMPRESSED = (".gz", ".zst", ".zstd")
 TEXT_READERS: dict[str, Callable[[Source], Reader]] = {"jsonl": JSONLines, "svmlight": SVMLight, "vw": VowpalText}
 
 
-def open_reader(name: str, format: str | None = None, delimiter: str | None = None, header: bool = True) -> Reader:
-    """Open a file, standard input (`-`), or a folder of files of one kind, which come in the order of their names."""
+def open_reader(
+    name: str, format: str | None = None, delimiter: str | None = None, header: bool = True, live: bool = False
+) -> Reader:
+    """Open a file, standard input (`-`), or a folder of files of one kind, which come in the order of their names.
+
+    `live` gives rows of text as they come, and waits for no more of them.
+    """
     if format is not None and format not in FORMATS:
         message = f"there is no format called {format!r}; give one of {', '.join(FORMATS)}"
         raise ParameterRefused(message, parameter="format", value=format)
@@ -40,7 +45,7 @@ def open_reader(name: str, format: str | None = None, delimiter: str | None = No
     kind = format or _format_of(name)
     if kind in ("parquet", "arrow"):
         return ArrowFile(name, kind)
-    source = Source(name)
+    source = Source(name, live)
     try:
         if kind in TEXT_READERS:
             return TEXT_READERS[kind](source)
