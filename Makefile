@@ -4,8 +4,9 @@ EXTRAS ?= dev
 BASE ?= HEAD~1
 MINUTES ?= 10
 BIN := .venv/bin
+comma := ,
 
-.PHONY: demo games test thorough contracts check attack licences bench unchanged beside quality paper clean
+.PHONY: demo games test thorough contracts check attack licences lock bench unchanged beside quality paper clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -31,6 +32,14 @@ check: .venv/.dev
 # certificates, damaged files, failing writes and kills for MINUTES; goes on where the last attack ended (attack.json)
 attack: .venv/.dev
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --minutes $(MINUTES)
+
+# the licence of every package that the core needs, and those of EXTRAS
+licences: .venv/.dev
+	$(BIN)/python .ci/licences.py $(subst $(comma), ,$(EXTRAS))
+
+# the versions of the development environment with the hashes of their files, as pylock.toml (Linux, this Python)
+lock: .venv/.dev
+	$(BIN)/python -m pip lock --quiet '.[dev]' --output pylock.toml
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks.speed

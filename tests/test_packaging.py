@@ -6,6 +6,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from aioli import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -32,3 +34,25 @@ def test_the_tests_run_on_every_python_that_is_declared() -> None:
     quoted = ", ".join(f'"{version}"' for version in declared)
     assert f"python: [{quoted}]" in matrix
     assert PROJECT["requires-python"] == f">={declared[0]}"
+
+
+def test_every_dependency_of_the_core_has_an_upper_bound_and_a_locked_version_below_it() -> None:
+    locked = tomllib.loads((ROOT / "pylock.toml").read_text(encoding="utf-8"))["packages"]
+    versions = {package["name"]: package["version"] for package in locked if "version" in package}
+    for requirement in PROJECT["dependencies"]:
+        bounds = re.fullmatch(r"([\w-]+)>=([\d.]+),<([\d.]+)", requirement)
+        assert bounds is not None, requirement
+        low, version, high = (tuple(map(int, text.split("."))) for text in (bounds[2], versions[bounds[1]], bounds[3]))
+        assert low <= version < high
+    hashes = [wheel["hashes"] for package in locked for wheel in package.get("wheels", [])]
+    assert len(hashes) >= 40
+    assert all(len(found["sha256"]) == 64 for found in hashes)
+
+
+def test_the_licences_of_the_core_are_known_and_permissive() -> None:
+    command = [sys.executable, str(ROOT / ".ci" / "licences.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if "aioli-online" not in done.stdout:
+        pytest.skip("aioli-online is not installed")
+    assert done.returncode == 0, done.stdout
+    assert {"numpy", "scipy", "numba", "safetensors"} <= {line.split()[0] for line in done.stdout.splitlines()}

@@ -19,7 +19,7 @@ from typing import Any
 
 SHORT_BLOCK, SHORT_TABLE = 1 << 14, 512  # bytes of text, rows of Parquet: many tables, so many checkpoints
 INTERRUPTED = 130
-NOT_COMPARED = ("seconds", "rows_per_second", "peak_memory_mib")
+NOT_COMPARED = ("seconds", "regret_seconds", "rows_per_second", "peak_memory_mib")
 
 
 Outcome = tuple[dict[str, Any], bytes, list[str]]

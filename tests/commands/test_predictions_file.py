@@ -3,6 +3,7 @@
 import csv
 import importlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
@@ -86,3 +87,22 @@ def test_a_file_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
         assert target.read_text() == "old"
     assert target.read_text() == "new"
     assert list(tmp_path.iterdir()) == [target]
+
+
+def test_a_spool_whose_write_failed_halfway_is_never_taken_for_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write = os.write
+    with Spool(tmp_path / "spool") as spool:
+        spool.add(P, Y)
+
+        def half(handle: int, data: bytes) -> int:
+            write(handle, bytes(data)[: len(data) // 2])
+            raise OSError(28, "No space left on device")
+
+        monkeypatch.setattr(os, "write", half)
+        with pytest.raises(OSError, match="No space left"):
+            spool.sync()
+        monkeypatch.undo()
+        with pytest.raises(OSError, match="the predictions of some rows could not be written"):
+            spool.sync()  # a second flush would write the first half again

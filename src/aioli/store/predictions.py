@@ -138,9 +138,11 @@ class Spool(Observer):
         """Wait until everything so far is on the disk."""
         if not self._whole:
             raise OSError(f"{self._name}: the predictions of some rows could not be written")
+        self._whole = False  # where a write fails, nobody knows how much of it was done: it is not tried again
         with os_errors_naming(self._name):
             self._out.flush()
             os.fsync(self._file.fileno())
+        self._whole = True
 
     def __iter__(self) -> Iterator[tuple[int, Entries]]:
         """Yield the entries of two classes in pieces, each with the number of its first row."""
