@@ -119,6 +119,14 @@ def words() -> tuple[Table, Vector]:
     return sparse.csr_array(X), make_labels(X, 0)
 
 
+def categories() -> tuple[Matrix, Vector]:
+    """Return rows of a number and two one-hot categories, and labels that depend on how these go together."""
+    rng = np.random.default_rng(0)
+    first, second = rng.integers(3, size=40), rng.integers(2, size=40)
+    X = np.column_stack([rng.normal(size=40), np.eye(3)[first], np.eye(2)[second]])
+    return X, (rng.random(40) < np.where((first == 0) == (second == 1), 0.9, 0.1)).astype(np.float64)
+
+
 # ---- the rows on which a certificate's θ act
 
 
@@ -158,6 +166,7 @@ SUBJECTS = [
     # experts see rows of unit spread, so their states round a little further apart
     Subject("Auto", Auto, dense(), 1e-9, view, units=1e-6, origins=1e-6),
     Subject("Auto fast", lambda: Auto(budget="fast"), dense(), 1e-9, view, units=1e-6, origins=1e-6),
+    Subject("Auto of pairs", lambda: Auto(pairs=True), categories, 1e-9, view),
     Subject("Auto of words", Auto, words, seen=of_length_one, units=1e-9),
     Subject("EKF", EKF, dense()),
     Subject("FTRL", FTRL, dense()),

@@ -6,7 +6,11 @@ from collections.abc import Sequence
 from typing import Any
 
 import aioli
+from aioli.learners.auto.auto import Auto
 from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes, require_any_learner
+from aioli.learners.wide import Wide
+from aioli.streams.files.table import CATEGORY
+from aioli.streams.filestream import FileStream
 from aioli.streams.labels import written
 from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SyntheticStream
@@ -26,10 +30,25 @@ def learner_for(text: str, stream: Stream, classes: str | Sequence[str] | None =
     usual: dict[str, object] = {} if classes is None else {"classes": classes}
     if isinstance(stream, SyntheticStream) and stream.law.radius is not None:
         usual["radius"] = stream.law.radius
+    if classes is None and not stream.sparse and CATEGORY in _kinds_seen(stream):
+        usual["pairs"] = True
     learner = learner_by_name(text, **usual)
+    if isinstance(stream, FileStream) and _takes_any_width(learner, stream):
+        stream.allow_wide()
     if classes is not None and not knows_classes(learner):
         raise ValueError(f"{text} is for two classes; use Auto or AIOLI, or leave out --classes")
     return learner
+
+
+def _kinds_seen(stream: Stream) -> set[str]:
+    return {kind for name, kind in stream.kinds.items() if name != stream.label}
+
+
+def _takes_any_width(learner: AnyLearner, stream: Stream) -> bool:
+    """Return whether the learner plays wide experts on the stream's rows, however many columns they come to have."""
+    if isinstance(learner, Auto):
+        return learner.pairs or stream.sparse
+    return isinstance(learner, Wide)
 
 
 def show_to_adversary(stream: Stream, learner: AnyLearner) -> None:

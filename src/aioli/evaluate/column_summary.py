@@ -38,7 +38,8 @@ class Extremes(Observer):
         """Count the rows of a batch; a new feature counts as 0 in all rows before."""
         X = batch.X
         if not isinstance(X, np.ndarray):
-            return  # a sparse row does not hold what is 0
+            self.table = np.zeros((4, 0))  # a sparse row does not hold what is 0
+            return
         more = X.shape[1] - self.table.shape[1]
         if more:
             fresh = np.zeros((4, more))
@@ -62,7 +63,7 @@ class Extremes(Observer):
 
 def summarize_columns(stream: Stream, rows: int, extremes: Extremes | None) -> list[Column]:
     """Return one `Column` for each column but the label; a single one for sparse rows, whose features are many."""
-    if stream.sparse:
+    if not stream.kinds:
         note = _shared(stream.shared)
         return [Column("features by name", "sparse", categories=len(stream.features), note=note)]
     places = {name: place for place, name in enumerate(stream.features)}

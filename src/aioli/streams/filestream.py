@@ -267,6 +267,7 @@ class FileStream:
     def _features_of(self, table: Table | SparseTable) -> Features:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):
             X = self.encoder.encode(table)
+            self.sparse = self.encoder.sparse
             self.kinds.update(table.new)
             self.notations.update(table.notations)
             self.unreadable.count(table)
@@ -290,7 +291,14 @@ class FileStream:
     def read_again(self) -> Iterator[Batch]:
         """Yield all batches from the first row on, from the file opened a second time."""
         with FileStream(self.name, self.reading) as again:
+            if isinstance(self.encoder, Encoder) and self.encoder.wide:
+                again.allow_wide()
             yield from again
+
+    def allow_wide(self) -> None:
+        """Let rows have any number of features, sparse where they are many, for a learner that takes such."""
+        if isinstance(self.encoder, Encoder):
+            self.encoder.wide = True
 
     def close(self) -> None:
         """Close the file."""

@@ -9,6 +9,7 @@ from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.companions import ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert, experts_within, with_budget
+from aioli.learners.auto.narrow_and_wide import NarrowAndWide
 from aioli.learners.base import ColumnLearner
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
@@ -27,6 +28,7 @@ __all__ = ["Auto"]
 # budget: trees of the forest and random features that play beside the linear experts
 COMPANIONS = {"fast": None, "usual": (8, 128), "best": (20, 256)}
 Dense = DenseEnsemble | BendingEnsemble
+Player = Dense | NarrowAndWide | Wide
 
 
 class Auto(Remembering, ColumnLearner):
@@ -59,6 +61,10 @@ class Auto(Remembering, ColumnLearner):
     budget
         "fast" plays linear experts alone, some microseconds a row; "usual" adds companions that bend, some ten times as
         much while they are heard; "best" adds larger ones.
+    pairs
+        For rows of numbers and one-hot categories: whether pairs of their values play too, in wide experts beside the
+        others (`learners.auto.narrow_and_wide`), and columns may become any number. O(T²) a row of T values more. The
+        command does so for files with categories.
 
     Notes
     -----
@@ -86,7 +92,13 @@ class Auto(Remembering, ColumnLearner):
 
     capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
-    def __new__(cls, experts: int | None = None, classes: Classes | None = None, budget: str = "usual") -> Any:
+    def __new__(
+        cls,
+        experts: int | None = None,
+        classes: Classes | None = None,
+        budget: str = "usual",
+        pairs: bool = False,  # noqa: ARG004
+    ) -> Any:
         """Make a learner of two classes, or the `ClassAuto` of the classes given."""
         if classes is None:
             return super().__new__(cls)
@@ -99,11 +111,15 @@ class Auto(Remembering, ColumnLearner):
         experts: int | None = None,
         classes: Classes | None = None,  # noqa: ARG002
         budget: str = "usual",
+        pairs: bool = False,
     ) -> None:
         experts_within(budget, experts)  # refuses what is neither
+        if not isinstance(pairs, bool):
+            raise ParameterRefused.unlike("pairs", pairs, "True or False")
+        self.pairs = pairs
         self.experts = experts
         self.budget = budget
-        self._player: Dense | Wide = self._fresh()
+        self._player: Player = self._fresh()
         self._begun = False  # from the first row on, the player stays
 
     # ---- one row
@@ -187,6 +203,8 @@ class Auto(Remembering, ColumnLearner):
     def _linear_experts(self) -> DenseEnsemble | None:
         """The ensemble of the linear experts; None where rows are wide."""
         player = self._player
+        if isinstance(player, NarrowAndWide) and player.narrow.n_features_ == player.n_features_:
+            player = player.narrow
         if isinstance(player, BendingEnsemble):
             return player.dense
         return player if isinstance(player, DenseEnsemble) else None
@@ -225,13 +243,12 @@ class Auto(Remembering, ColumnLearner):
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row.
 
-        Rows that began narrow cannot become wide: eleven matrices of so many columns would take gigabytes.
+        Rows that began narrow and become wide are played by wide experts too, beside what has learned so far: eleven
+        matrices of so many columns would take gigabytes.
         """
         width = (self.n_features_ or 0) + columns
-        if self._begun and not isinstance(self._player, Wide) and width > MANY_COLUMNS:
-            raise CapabilityMissing(
-                f"{width} columns are too many for a learner that began with few; use Wide() from the start"
-            )
+        if self._begun and not isinstance(self._player, (NarrowAndWide, Wide)) and width > MANY_COLUMNS:
+            self._player = NarrowAndWide.around(self._player)
         self._player.grow(columns, names)
         return self
 
@@ -257,6 +274,8 @@ class Auto(Remembering, ColumnLearner):
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, and all that the ensemble or `Wide` remembers, whichever plays."""
         values: dict[str, Plain] = {"parameters": {"experts": self.experts, "budget": self.budget}}
+        if self.pairs:
+            values["parameters"] = {"experts": self.experts, "budget": self.budget, "pairs": True}
         return Snapshot(type(self).__name__, values, parts={"player": self._player.snapshot()})
 
     @classmethod
@@ -265,37 +284,49 @@ class Auto(Remembering, ColumnLearner):
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, with_budget(given))
         part = given.part("player")
-        player: Dense | Wide
-        if part.kind == "BendingEnsemble" and isinstance(learner._player, BendingEnsemble):
-            player = learner._player.recall(part)
+        if part.kind == "NarrowAndWide":
+            narrow = learner._recalled(part.part("narrow"))
+            if isinstance(narrow, Wide):
+                raise SnapshotRefused(f"in a {part.kind}, the narrow player is a wide one")
+            learner._begin(NarrowAndWide(narrow, learner.pairs).recall(part))
         else:
-            player = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
-            if player.experts != learner.experts:
-                raise SnapshotRefused(f"in a {given.kind}, {player.experts} experts play, not {learner.experts}")
-            if not isinstance(player, (Wide, type(learner._player))) or (
-                isinstance(player, DenseEnsemble) and player.budget != learner.budget
-            ):
-                raise SnapshotRefused(f"in a {given.kind}, others play than the budget {learner.budget!r} allows")
-        learner._begin(player)
+            learner._begin(learner._recalled(part))
         return learner
 
+    def _recalled(self, part: Snapshot) -> Dense | Wide:
+        """Return the player of a snapshot, which must be one that the parameters allow."""
+        fresh = self._dense()
+        if part.kind == "BendingEnsemble" and isinstance(fresh, BendingEnsemble):
+            return fresh.recall(part)
+        player: DenseEnsemble | Wide = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
+        if player.experts != self.experts:
+            raise SnapshotRefused(f"in an Auto, {player.experts} experts play, not {self.experts}")
+        if not isinstance(player, (Wide, type(fresh))) or (
+            isinstance(player, DenseEnsemble) and player.budget != self.budget
+        ):
+            raise SnapshotRefused(f"in an Auto, others play than the budget {self.budget!r} allows")
+        return player
+
     def __repr__(self) -> str:
-        given = {"experts": (self.experts, None), "budget": (self.budget, "usual")}
+        given = {"experts": (self.experts, None), "budget": (self.budget, "usual"), "pairs": (self.pairs, False)}
         written = ", ".join(f"{name}={value!r}" for name, (value, usual) in given.items() if value != usual)
         return f"Auto({written})" + self._repr_suffix()
 
     # ---- within
 
-    def _fresh(self) -> Dense:
-        """Return who plays rows that are not wide."""
+    def _fresh(self) -> Dense | NarrowAndWide:
+        """Return who plays rows that are not wide, or whatever they are where pairs are asked for."""
+        return NarrowAndWide(self._dense(), paired=True) if self.pairs else self._dense()
+
+    def _dense(self) -> Dense:
         dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
         if sizes is None or self.experts is not None:
             return dense
         return BendingEnsemble(dense, [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])
 
-    def _player_of(self, X: object, single: bool = False) -> Dense | Wide:
+    def _player_of(self, X: object, single: bool = False) -> Player:
         """Return who would play if these rows came first; whoever has announced a row plays."""
-        if isinstance(self._player, Wide) or self._player.has_announced:
+        if self.pairs or isinstance(self._player, Wide) or self._player.has_announced:
             return self._player
         if not is_wide(as_matrix(X, width=None, names=self.feature_names_, single=single)):
             return self._player
@@ -320,5 +351,5 @@ class Auto(Remembering, ColumnLearner):
         self._begin(player)
         return p
 
-    def _begin(self, player: Dense | Wide) -> None:
+    def _begin(self, player: Player) -> None:
         self._player, self._begun = player, player.n_features_ is not None

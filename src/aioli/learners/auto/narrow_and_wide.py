@@ -1,0 +1,350 @@
+"""The player for rows of numbers and categories, or of columns that have become many: narrow and wide side by side."""
+
+import math
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Self, TypeAlias
+
+import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.announcements import Delayed
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.auto.experts import Expert
+from aioli.learners.base import RowsLearner
+from aioli.learners.protocol import Capability
+from aioli.learners.wide_experts import EXPERTS, WideExpert
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import sigmoid_many, softplus_many
+from aioli.snapshots.tree import Plain, Snapshot
+from aioli.states.certificate import Certificate
+from aioli.states.mixture.late import LateMixture
+from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
+from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
+from aioli.states.mixture.views import LONGEST
+from aioli.states.sparse.pairs import BUCKETS, Pairs
+from aioli.states.sparse.state import WideState
+from aioli.states.sparse.views import VIEWS
+from aioli.streams.rows import as_logits, as_weights
+from aioli.streams.sparse_rows import SparseChunk, SparseRows
+
+__all__ = ["NarrowAndWide"]
+
+NARROW = 128  # columns that have a place in states of d² numbers
+FEW = (
+    64  # of these, where rows begin with more: the first, which come most often; to the others wide experts do justice
+)
+HEAVIEST = 1e6  # a weight that costs no expert its digits
+PRIOR = 64.0  # the ensemble's share of the mixture to begin with, where each of the others has 1
+CERTAIN = 35.0  # log-odds beyond which nobody is heard
+CHUNK = 512  # rows whose tokens are in memory at a time
+# Of pairs: one a view that was best somewhere, and one that forgets. Time goes with their number, since pairs are many.
+PAIR_EXPERTS = (
+    WideExpert("rarity", 0.01),
+    WideExpert("amount", 0.1),
+    WideExpert("rarity", 1.0),
+    WideExpert("presence", 1.0, forgetting=0.99),
+)
+Narrow: TypeAlias = DenseEnsemble | BendingEnsemble
+
+
+class NarrowAndWide(RowsLearner[SparseRows]):
+    r"""Plays an ensemble on the first columns beside wide experts on all columns, and others on pairs of their values.
+
+    The ensemble reads at most 128 columns, since its time goes with their square. Wide experts (`states.sparse`) read
+    every column; others read the pairs of values that the ensemble's columns have in a row (`states.sparse.pairs`). A
+    mixture of the three with stackers on top announces: it loses at most $\ln\frac{1.04}{0.4} + 1.11\ln\frac{n+9}{9}$
+    nats more than the ensemble, on any data, and $\ln 64$ more than the others. O(K d² + T²) a row of T values.
+
+    Parameters
+    ----------
+    narrow
+        The ensemble; it may have learned already.
+    paired
+        Whether pairs play.
+    """
+
+    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
+
+    def __init__(self, narrow: Narrow, paired: bool) -> None:
+        super().__init__()
+        self.narrow = narrow
+        self._pairs = Pairs(paired)
+        self._wides = _wide_states(paired)  # on all columns; on pairs
+        self._mixture = Mixture(np.array([PRIOR, *np.ones(len(self._wides))]))
+        self._late: LateMixture | None = None  # from the first announcement on
+        self._width: int | None = None
+        self._loss = 0.0
+        self._answered_late = 0
+        self._own_memory = -1  # numbers that the ensemble keeps of an announcement; -1 before the first
+
+    @classmethod
+    def around(cls, narrow: Narrow) -> Self:
+        """Return a player that goes on from what an ensemble has learned, and has room for any number of columns."""
+        player = cls(narrow, paired=False)
+        player._width, player._loss = narrow.n_features_, narrow.loss
+        player._names, player._ledger = narrow.feature_names_, narrow._ledger
+        narrow.feature_names_ = None
+        player._make_room()
+        return player
+
+    # ---- what it knows
+
+    def certificate(self, tight: bool = False) -> Certificate:
+        """Return nats of regret against every fixed linear model of a ball, of the columns that the ensemble reads.
+
+        It is the ensemble's, and all that the whole lost more than the ensemble.
+        """
+        own = self.narrow.certificate(tight)
+        theorem = own.theorem + mixture_cost(self.rounds, PRIOR / (PRIOR + len(self._wides)))
+        if self._answered_late or (self._late is not None and self._late.awake):
+            theorem = math.inf
+        nats = own + (self._loss - self.narrow.loss)
+        return Certificate(nats, own.radius, self.rounds, theorem, against=own.against)
+
+    @property
+    def certifying_expert(self) -> Expert:
+        """The expert of the ensemble whose certificate is the whole's."""
+        return self.narrow.certifying_expert
+
+    @property
+    def rounds(self) -> int:
+        """How many rows it has learned from."""
+        return self.narrow.rounds
+
+    @property
+    def loss(self) -> float:
+        """The sum of its losses so far, in nats."""
+        return self._loss
+
+    @property
+    def n_features_(self) -> int | None:
+        """How many columns a row has; None before the first row."""
+        return self._width
+
+    @property
+    def weights_(self) -> dict[str, float]:
+        """How much of the mixture each expert holds now: its share of its player, and the player's of the whole."""
+        heard = self._late if self._late is not None and self._late.awake else self._mixture
+        narrow, *wides = heard.shares.tolist()
+        shares = {name: narrow * share for name, share in self.narrow.weights_.items()}
+        for what, experts, share, wide in zip(
+            ("columns", "pairs"), (EXPERTS, PAIR_EXPERTS), wides, self._wides, strict=False
+        ):
+            names = [*(expert.name for expert in experts), "naive Bayes"]
+            shares |= {f"{what}, {name}": share * own for name, own in zip(names, wide.shares.tolist(), strict=True)}
+        return shares
+
+    # ---- its life
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
+        names_after = self._names_after_growing(columns, names)
+        if self._width is not None:
+            known, self._width = self._width, self._width + columns
+            if self.narrow.n_features_ == known < NARROW:
+                self.narrow.grow(min(self._width, NARROW) - known)
+            self._make_room()
+        self._names = names_after
+        return self
+
+    def snapshot(self) -> Snapshot:
+        """Return the width and the loss, and what the players, their mixture and the pairs remember."""
+        values: dict[str, Plain] = {
+            "names": self._names,
+            "width": self._width,
+            "loss": self._loss,
+            "answered_late": self._answered_late,
+            "own_memory": self._own_memory,
+        }
+        parts = {
+            "narrow": self.narrow.snapshot(),
+            **{f"wide{k}": wide.snapshot() for k, wide in enumerate(self._wides)},
+            "pairs": self._pairs.snapshot(),
+            "mixture": self._mixture.snapshot(),
+            **self._ledger_part,
+        }
+        if self._late is not None:
+            parts["late"] = self._late.snapshot()
+        return Snapshot("NarrowAndWide", values, parts=parts)
+
+    def recall(self, snapshot: Snapshot) -> Self:
+        """Remember all that a snapshot holds but the ensemble's own, which is there; return the player itself."""
+        given = snapshot.of("NarrowAndWide")
+        wides = [WideState.restore(given.part(f"wide{k}")) for k in range(len(self._wides))]
+        self._pairs = Pairs.restore(given.part("pairs"))
+        self._mixture = Mixture.restore(given.part("mixture"))
+        self._width = given.optional_whole("width")
+        if self._mixture.shares.size != 1 + len(wides):
+            raise SnapshotRefused("in a NarrowAndWide, the players have other shares than there are players")
+        for k, (wide, own) in enumerate(zip(wides, self._wides, strict=True)):
+            if not wide.has_experts_of(own):
+                raise SnapshotRefused("in a NarrowAndWide, the experts are others than those that this version plays")
+            if wide.width != (None if self._width is None else self._width + k * BUCKETS):
+                raise SnapshotRefused(f"in a NarrowAndWide, a player knows other columns than {self._width}")
+        self._wides = wides
+        if "late" in given.parts:
+            self._late = LateMixture.restore(given.part("late"))
+        self._loss, self._answered_late = given.number("loss"), given.whole("answered_late")
+        self._own_memory = given.whole("own_memory", least=-1)
+        self._take_names(given)
+        return self
+
+    # ---- within
+
+    def _rows(self, X: object, single: bool = False) -> SparseRows:
+        rows = SparseRows(X, intercept=False, widest=LONGEST, width=self._width, names=self._names, single=single)
+        self.narrow._rows(self._first_columns(rows))  # whatever the ensemble refuses is refused before anybody learns
+        return rows
+
+    def _first_columns(self, rows: SparseRows) -> Matrix:
+        width = self.narrow.n_features_ or (rows.width if rows.width <= NARROW else FEW)
+        return np.ascontiguousarray(rows.values[:, :width].toarray())
+
+    def _chunks(self, rows: SparseRows, X: Matrix) -> list[tuple[slice, Matrix, SparseChunk]]:
+        """Return parts of the rows as the players see them: the first columns, and all of them."""
+        ends, parts, start = rows.values.indptr.astype(np.int64), [], 0
+        room = self._pairs.room
+        while start < len(rows):
+            stop = min(start + CHUNK, len(rows), start + room if room else len(rows))
+            room = max(0, room - (stop - start))
+            entries = slice(int(ends[start]), int(ends[stop]))
+            indices, data = rows.values.indices[entries].astype(np.int64), rows.values.data[entries]
+            chunk = SparseChunk(ends[start : stop + 1] - ends[start], indices, data, rows.norms[start:stop])
+            parts.append((slice(start, stop), X[start:stop], chunk))
+            start = stop
+        return parts
+
+    def _seen(self, X: Matrix, chunk: SparseChunk) -> list[SparseChunk]:
+        """Return the rows as each of the wide players sees them."""
+        return [chunk, self._pairs.tokens(X, chunk)][: len(self._wides)]
+
+    def _make_room(self) -> None:
+        for k, wide in enumerate(self._wides):
+            wide.make_room((self._width or 0) + k * BUCKETS)
+
+    def _begin(self, rows: SparseRows) -> None:
+        if self._width is None:
+            self._width = rows.width
+            self._make_room()
+
+    def _logits(self, rows: SparseRows) -> Vector:
+        Z = np.zeros((len(rows), 1 + len(self._wides)))
+        if self._width is not None:
+            first = self._first_columns(rows)
+            Z[:, 0] = self.narrow.predict_logit_many(first)
+            for part, X, chunk in self._chunks(rows, first):
+                for k, (wide, seen) in enumerate(zip(self._wides, self._seen(X, chunk), strict=True), 1):
+                    Z[part, k] = wide.predict(seen)
+        Z = np.clip(Z, -CERTAIN, CERTAIN)
+        if self._late is not None:
+            return self._late.announce(self._mixture, Z)[0]
+        out = np.empty(len(rows))
+        announce_rows(self._mixture.buffer.copy(), Z, out)
+        return out
+
+    def _learn(self, rows: SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
+        row_weights, late = as_weights(weights, rows, LONGEST, HEAVIEST), as_logits(logits, len(rows))
+        first = self._first_columns(rows)
+        self._begin(rows)
+        p = self.narrow.learn_many(first, labels, row_weights)
+        with np.errstate(divide="ignore"):  # a probability of 0 or 1 is bounded below
+            own = np.log(p) - np.log1p(-p)
+        Z = np.clip(np.column_stack([own, self._teach(rows, first, labels, row_weights, None)]), -CERTAIN, CERTAIN)
+        z = np.empty(len(rows))
+        if self._late is None:
+            combine_rows(self._mixture.buffer, np.ascontiguousarray(Z), labels, row_weights, z)
+        else:
+            kept = np.full((len(rows), Z.shape[1] + MEMORY), math.nan)
+            awake = self._late.awake
+            self._late.answer(self._mixture, np.ascontiguousarray(Z), labels, row_weights, kept, np.zeros(len(rows)))
+            z = kept[:, Z.shape[1] + (WHOLE if awake else PROMPT)]
+        self._answered_late += int(np.count_nonzero(~np.isnan(late)))
+        z = np.where(np.isnan(late), z, late)
+        self._count(z, labels, row_weights)
+        return sigmoid_many(z)
+
+    def _teach(
+        self,
+        rows: SparseRows,
+        first: Matrix,
+        labels: Vector,
+        weights: Vector,
+        kept: tuple[list[Matrix], Vector] | None,
+    ) -> Matrix:
+        """Let the wide players learn the rows; return the log-odds that each announced before each label."""
+        said = np.full((len(self._wides), len(rows)), math.nan)
+        for part, X, chunk in self._chunks(rows, first):
+            for k, (wide, seen) in enumerate(zip(self._wides, self._seen(X, chunk), strict=True)):
+                if kept is None:
+                    wide.play(seen, labels[part], weights[part], said[k, part])
+                else:
+                    memory = np.ascontiguousarray(kept[0][k][part])
+                    wide.play(seen, labels[part], weights[part], said[k, part], memory.copy(), kept[1][part])
+            self._pairs.observe(X)
+        return np.ascontiguousarray(said.T)
+
+    def _count(self, z: Vector, labels: Vector, weights: Vector) -> None:
+        self._loss += float(weights @ softplus_many(np.where(labels == 1.0, -z, z)))
+
+    def _announce(self, rows: SparseRows) -> tuple[Vector, Matrix]:
+        self._begin(rows)
+        first = self._first_columns(rows)
+        own, own_kept = self.narrow._announce_within(first)
+        self._own_memory = own_kept.shape[1]
+        Z = np.empty((len(rows), 1 + len(self._wides)))
+        Z[:, 0] = own
+        kepts = [np.empty((len(rows), wide.kinds.size + 1 + MEMORY)) for wide in self._wides]
+        for part, X, chunk in self._chunks(rows, first):
+            for k, (wide, seen) in enumerate(zip(self._wides, self._seen(X, chunk), strict=True)):
+                Z[part, 1 + k], kepts[k][part] = wide.announce(seen)
+        Z = np.clip(Z, -CERTAIN, CERTAIN)
+        if self._late is None:
+            self._late = LateMixture(self._mixture.prior, self._mixture.shares)
+        logits, kept = self._late.announce(self._mixture, Z)
+        return logits, np.hstack([own_kept, *kepts, kept, Z])
+
+    def _answer(self, rows: SparseRows, labels: Vector, weights: object, delayed: Delayed) -> None:
+        row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
+        first, memory, late = self._first_columns(rows), delayed.memory, delayed.late
+        sizes = [wide.kinds.size + 1 + MEMORY for wide in self._wides]
+        players = 1 + len(self._wides)
+        own = memory.shape[1] - sum(sizes) - players - MEMORY - players
+        before = own != self._own_memory  # announced by the ensemble, before there were wide players
+        self._begin(rows)
+        Z = np.clip(memory[:, memory.shape[1] - players :], -CERTAIN, CERTAIN)
+        own_logits = delayed.logits if before else np.ascontiguousarray(Z[:, 0])
+        own_memory = np.ascontiguousarray(memory if before else memory[:, :own])
+        self.narrow._learn_within(first, labels, row_weights, Delayed(own_logits, own_memory, late))
+        ends = np.cumsum([max(own, 0), *sizes])
+        if before or self._late is None:
+            said = self._teach(rows, first, labels, row_weights, None)
+            heard = np.clip(np.column_stack([own_logits, said]), -CERTAIN, CERTAIN)
+            combine_rows(self._mixture.buffer, np.ascontiguousarray(heard), labels, row_weights, np.empty(len(rows)))
+        else:
+            kepts = [memory[:, begin:end] for begin, end in pairwise(ends.tolist())]
+            self._teach(rows, first, labels, row_weights, (kepts, late))
+            top = np.ascontiguousarray(memory[:, ends[-1] : ends[-1] + players + MEMORY])
+            self._late.answer(self._mixture, np.ascontiguousarray(Z), labels, row_weights, top, late)
+        self._answered_late += len(rows)
+        self._count(delayed.logits, labels, row_weights)
+
+    def _forget_announcing(self) -> None:
+        self._late, self._own_memory = None, -1
+        for wide in self._wides:
+            wide.late = None
+        self.narrow._forget_announcing()
+        if not self.rounds:
+            self._width, self._wides = None, _wide_states(self._pairs.paired)
+
+
+def _wide_states(paired: bool) -> list[WideState]:
+    return [
+        WideState(
+            kinds=np.array([VIEWS.index(expert.view) for expert in experts], dtype=np.int64),
+            ridge=np.array([expert.ridge for expert in experts]),
+            forgetting=np.array([expert.forgetting for expert in experts]),
+        )
+        for experts in ([EXPERTS, PAIR_EXPERTS] if paired else [EXPERTS])
+    ]
