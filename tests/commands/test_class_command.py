@@ -215,3 +215,12 @@ def test_the_third_label_turns_a_game_of_two_into_one_of_more_and_keeps_its_scor
     resumed = summary([*stopping, "--resume"], capsys)
     assert {name: resumed[name] for name in SAME} == {name: found[name] for name in SAME}
     assert again.read_bytes() == out.read_bytes()
+
+
+def test_the_learner_that_is_taken_by_default_goes_on_when_the_third_label_comes(
+    flowers: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = summary(["run", str(flowers), "--label", "flower"], capsys)
+    assert found["rows"] == ROWS
+    assert found["classes"] == 4
+    assert found["log_loss"] < found["base_rate"]

@@ -255,15 +255,16 @@ class Auto(Remembering, ColumnLearner):
     def with_classes(self, negative: Label = 0, positive: Label = 1) -> ClassAuto:
         """Return the learner of many classes that goes on from what this one knows; this one stays as it is.
 
-        `negative` and `positive` are what 0 and 1 meant. The mixture of two classes becomes an expert among the others,
-        of half of the shares; what the columns have shown stays, and so do the coefficients of linear experts. The
+        `negative` and `positive` are what 0 and 1 meant. The mixture of two classes, as far as its experts are on views
+        of the columns, becomes an expert among the others, of half of the shares; what the columns have shown stays, and so do the coefficients of linear experts. The
         certificate is what was proven so far plus what is proven from now on (docs/classes.md).
         """
         if isinstance(self._player, Wide):
             raise CapabilityMissing(
                 "wide rows of two classes do not go on with a third; begin with AIOLI(classes=…), or Auto(classes=…)"
             )
-        return ClassAuto.after_two(self._player, (negative, positive))
+        linear = self._player.dense if isinstance(self._player, BendingEnsemble) else self._player
+        return ClassAuto.after_two(linear, (negative, positive), self.loss, self.certificate())
 
     def merge(self, _other: Self) -> Self:
         """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""

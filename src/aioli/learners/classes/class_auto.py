@@ -90,10 +90,11 @@ class ClassAuto(Remembering, ClassRowsLearner):
         return self._ensemble
 
     @classmethod
-    def after_two(cls, two: DenseEnsemble, labels: tuple[Label, Label]) -> Self:
+    def after_two(cls, two: DenseEnsemble, labels: tuple[Label, Label], loss: float, certificate: Certificate) -> Self:
         """Return the learner that goes on from an ensemble of two classes; `labels` are what 0 and 1 meant.
 
-        Rows, loss and certificate are kept; the escape to unknown classes is played from now on.
+        Rows, loss and certificate of the learner whose ensemble it was are kept; the escape to unknown classes is
+        played from now on.
         """
         learner = cls(classes="any")
         learner._names = two.feature_names_
@@ -102,8 +103,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
         learner._labels.add(labels)
         learner._weights = np.zeros(2)
         learner._ensemble = ClassEnsemble.after_two(two, None)
-        learner._rounds, learner._loss = two.rounds, two.loss
-        learner._before = two.loss, float(two.certificate())
+        learner._rounds, learner._loss = two.rounds, loss
+        learner._before = loss, float(certificate)
         learner._escape.begin(two.rounds)
         return learner
 
