@@ -25,6 +25,7 @@ from aioli.streams.files.table import (
     TEXT,
     Features,
     Position,
+    ReadAs,
     SparseTable,
     Table,
     Tables,
@@ -249,7 +250,7 @@ class FileStream:
     def tables(self) -> Tables:
         """Yield the tables that are left, in blocks of rows; this may be done ahead, in another thread."""
         begin, _ = split_position(self._position)
-        tables = self._reader.tables(self.kinds, self.label, begin, self.notations)
+        tables = self._reader.tables(ReadAs(self.kinds, self.label, self.notations), begin)
         return in_blocks(tables, self._block, self._position)
 
     def encode(self, table: Table | SparseTable) -> Batch:

@@ -12,6 +12,7 @@ import pytest
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.files.formats import open_reader
 from aioli.streams.files.recognition import kinds_of
+from aioli.streams.files.table import ReadAs
 from aioli.streams.filestream import FileStream, Reading
 
 
@@ -59,7 +60,7 @@ def tables(path: Path, label: str | None, position: dict[str, Any] | None = None
     kinds = kinds_of(reader.sample)
     if label is not None and kinds[label] != "number":
         kinds = kinds | {label: "category"}
-    return [{**plain(table), "position": table.after} for table in reader.tables(kinds, label, position)]
+    return [{**plain(table), "position": table.after} for table in reader.tables(ReadAs(kinds, label), position)]
 
 
 def check_resuming(path: Path, label: str | None) -> int:

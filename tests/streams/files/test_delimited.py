@@ -7,7 +7,7 @@ from file_reading import check_resuming, dense, gzipped, read, refused
 from aioli.streams.files import byte_window, delimited, recognition
 from aioli.streams.files.formats import open_reader
 from aioli.streams.files.recognition import kinds_of
-from aioli.streams.files.table import Table
+from aioli.streams.files.table import ReadAs, Table
 from aioli.streams.filestream import FileStream, Reading
 
 
@@ -115,7 +115,7 @@ def test_a_nul_byte_is_part_of_a_cell(tmp_path: Path) -> None:
 
 def test_rows_before_a_ragged_one_are_given_first(tmp_path: Path) -> None:
     reader = open_reader(str(write(tmp_path, "a,b\n1,2\n3,4\n5\n")))
-    rows = reader.tables(kinds_of(reader.sample), None, None)
+    rows = reader.tables(ReadAs(kinds_of(reader.sample)), None)
     first = next(rows)
     assert isinstance(first, Table)
     np.testing.assert_array_equal(first.numbers, [[1.0, 2.0], [3.0, 4.0]])

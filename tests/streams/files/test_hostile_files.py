@@ -13,7 +13,7 @@ from aioli.errors import FileRefused
 from aioli.streams.files import jsonlines
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.jsonlines import JSONLines
-from aioli.streams.files.table import NUMBER, Table
+from aioli.streams.files.table import NUMBER, ReadAs, Table
 from aioli.streams.filestream import FileStream, Reading
 
 CUT_WHILE_READ = """
@@ -100,7 +100,7 @@ def test_keys_that_never_end_are_refused_by_the_line_and_tables_stay_small(
     path = tmp_path / "keys.jsonl"
     rows = [{"x": t % 7, "y": t % 2, **({f"k{t}": 1} if t > 1100 else {})} for t in range(2000)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    tables = JSONLines(Source(str(path))).tables({"x": NUMBER, "y": NUMBER}, "y", None)
+    tables = JSONLines(Source(str(path))).tables(ReadAs({"x": NUMBER, "y": NUMBER}, "y"), None)
     read = [table for table in islice(tables, 5) if len(table) * (len(table.names) + 1) <= 1 << 14]
     assert [len(table) for table in read] == [1113, 121, 77, 60, 28]
     with pytest.raises(FileRefused, match="line 1400: the key 'k1399' is one of more than 300; keys are columns"):
@@ -114,9 +114,9 @@ def test_tables_that_were_cut_small_are_cut_alike_when_reading_goes_on(
     path = tmp_path / "rows.jsonl"
     path.write_text("".join(json.dumps({"x": t, "z": 1, "y": t % 2}) + "\n" * (1 + t % 2) for t in range(200)))
     kinds = {"x": NUMBER, "z": NUMBER, "y": NUMBER}
-    tables = list(JSONLines(Source(str(path))).tables(kinds, "y", None))
+    tables = list(JSONLines(Source(str(path))).tables(ReadAs(kinds, "y"), None))
     assert [len(table) for table in tables] == [33] * 6 + [2]
     for k, table in enumerate(tables):
-        again = list(JSONLines(Source(str(path))).tables(kinds, "y", table.after))
+        again = list(JSONLines(Source(str(path))).tables(ReadAs(kinds, "y"), table.after))
         assert [len(later) for later in again] == [len(later) for later in tables[k + 1 :]]
         assert not again or (isinstance(again[0], Table) and again[0].numbers[0, 0] == 33.0 * (k + 1))

@@ -12,7 +12,7 @@ from aioli.numerics.compiling import Vector
 from aioli.streams.files import byte_window, parse_cells
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.delimited import Delimited
-from aioli.streams.files.table import CATEGORY, Table
+from aioli.streams.files.table import CATEGORY, ReadAs, Table
 
 
 def read_all(texts: list[str]) -> tuple[Vector, set[int]]:
@@ -120,7 +120,7 @@ def test_quoted_cells_are_those_that_were_written_wherever_blocks_end(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(byte_window, "BLOCK", block)
         reader = Delimited(Source(str(gzipped(path, 2) if packed else path)))
-        read = reader.tables(dict.fromkeys(NAMES, CATEGORY), None, None)
+        read = reader.tables(ReadAs(dict.fromkeys(NAMES, CATEGORY)), None)
         tables = [table for table in read if isinstance(table, Table)]
     found = [tuple(table.texts[name][t] for name in NAMES) for table in tables for t in range(len(table))]
     assert found == [tuple(None if cell.strip() == "" else cell for cell in row) for row in rows]

@@ -18,12 +18,12 @@ from aioli.streams.files.cell_values import POINT, converted, is_missing, number
 from aioli.streams.files.dates import days_in
 from aioli.streams.files.recognition import sample_size
 from aioli.streams.files.table import (
-    AS_PROGRAMS_WRITE,
     CATEGORY,
     DATE,
     NUMBER,
     SKIPPED,
     Position,
+    ReadAs,
     Table,
     Tables,
     Texts,
@@ -114,14 +114,9 @@ class ArrowFile:
         if self._file is not None and self._file is not sys.stdin.buffer:
             self._file.close()
 
-    def tables(
-        self,
-        kinds: dict[str, str],
-        label: str | None,
-        position: Position | None,
-        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
+    def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
         """Yield the rows, in tables of at most `ROWS`."""
+        kinds, label, notations = read_as
         wanted = [name for name, kind in kinds.items() if kind != SKIPPED]
         place = Snapshot("Position", position or {"piece": 0, "batch": 0, "row": 0})
         begin, passed, self._row = place.whole("piece"), place.whole("batch"), place.whole("row")

@@ -25,6 +25,7 @@ from aioli.streams.files.table import (
     SKIPPED,
     TEXT,
     Position,
+    ReadAs,
     Table,
     Tables,
     Texts,
@@ -79,14 +80,9 @@ class Delimited(TextReader):
         """The cells of the first thousand rows, by column."""
         return self._sample
 
-    def tables(
-        self,
-        kinds: dict[str, str],
-        label: str | None,
-        position: Position | None,
-        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
+    def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
         """Yield the rows, in tables of a few megabytes."""
+        kinds, label, notations = read_as
         rows = max(1, min(ROWS, CELLS // len(self._names)))
         with self.source:
             self._go_to(position)

@@ -12,7 +12,7 @@ from aioli.streams.files.delimited import Delimited
 from aioli.streams.files.jsonlines import JSONLines
 from aioli.streams.files.marks import Mark, mark_of
 from aioli.streams.files.svmlight import SVMLight
-from aioli.streams.files.table import AS_PROGRAMS_WRITE, Position, Reader, Table, Tables
+from aioli.streams.files.table import Position, ReadAs, Reader, Table, Tables
 from aioli.streams.files.vowpal import VowpalText
 
 __all__ = ["FORMATS", "FolderReader", "listed", "open_reader"]
@@ -94,15 +94,9 @@ class FolderReader:
         self._first.close()
         self._current.close()
 
-    def tables(
-        self,
-        kinds: dict[str, str],
-        label: str | None,
-        position: Position | None,
-        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
+    def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
         """Yield the tables of file after file."""
-        kinds, notations = dict(kinds), dict(notations)
+        kinds, label, notations = dict(read_as.kinds), read_as.label, dict(read_as.notations)
         place = None if position is None else Snapshot("Position", position)
         begin = 0 if place is None else place.whole("file")
         inner: Position | None = None if place is None else place.mapping("within")
@@ -110,7 +104,7 @@ class FolderReader:
             for at in range(begin, len(self._files)):
                 self._current, self._at = self._first if at == 0 else self._reader(at), at
                 self._compare_columns()
-                for table in self._current.tables(kinds, label, inner, notations):
+                for table in self._current.tables(ReadAs(kinds, label, notations), inner):
                     if isinstance(table, Table):
                         kinds.update(table.new)
                         notations.update(table.notations)

@@ -16,12 +16,12 @@ from aioli.streams.files.dates import days_in
 from aioli.streams.files.parse_cells import NEWLINE
 from aioli.streams.files.recognition import recognise, sample_size
 from aioli.streams.files.table import (
-    AS_PROGRAMS_WRITE,
     CATEGORY,
     DATE,
     NUMBER,
     TEXT,
     Position,
+    ReadAs,
     Table,
     Tables,
     Texts,
@@ -69,15 +69,9 @@ class JSONLines(TextReader):
             self._sample = _sample(rows[: sample_size(len(keys))], ())
         return self._sample
 
-    def tables(
-        self,
-        kinds: dict[str, str],
-        label: str | None,
-        position: Position | None,
-        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
+    def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
-        kinds, notations = dict(kinds), dict(notations)
+        kinds, label, notations = dict(read_as.kinds), read_as.label, dict(read_as.notations)
         most = max(MOST_KEYS, 4 * len(kinds))
         with self.source:
             self._go_to(position)

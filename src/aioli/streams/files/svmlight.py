@@ -11,7 +11,7 @@ from aioli.streams.files.byte_source import Source
 from aioli.streams.files.byte_window import Places
 from aioli.streams.files.cell_values import as_number
 from aioli.streams.files.parse_cells import NEWLINE, ONE, RETURN, Bytes, Integers, Word, read_number
-from aioli.streams.files.table import AS_PROGRAMS_WRITE, Position, SparseTable, Tables, Texts
+from aioli.streams.files.table import Position, ReadAs, SparseTable, Tables, Texts
 from aioli.streams.files.text_reader import TextReader, shortened
 
 __all__ = ["SVMLight"]
@@ -42,13 +42,7 @@ class SVMLight(TextReader):
         """An empty mapping: features have numbers, not names."""
         return {}
 
-    def tables(
-        self,
-        _kinds: dict[str, str],
-        _label: str | None,
-        position: Position | None,
-        _notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
+    def tables(self, _read_as: ReadAs, position: Position | None) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
         with self.source:
             self._go_to(position)

@@ -2,7 +2,7 @@
 
 from collections.abc import Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,7 @@ __all__ = [
     "Csr",
     "Features",
     "Position",
+    "ReadAs",
     "Reader",
     "SparseTable",
     "Table",
@@ -38,6 +39,14 @@ Features: TypeAlias = "Matrix | Csr"  # rows of features
 Texts = list[str | None]  # None is missing
 AS_PROGRAMS_WRITE: Mapping[str, str] = {}  # no column is written in another way
 Position: TypeAlias = Mapping[str, Plain]  # where a reader goes on, as it can be kept in a snapshot
+
+
+class ReadAs(NamedTuple):
+    """What columns are read as: the kind of each, which is the label, and how values are written, if not plainly."""
+
+    kinds: dict[str, str]
+    label: str | None = None
+    notations: Mapping[str, str] = AS_PROGRAMS_WRITE
 
 
 @dataclass(frozen=True)
@@ -128,14 +137,8 @@ class Reader(Protocol):
     def sample(self) -> Mapping[str, Sequence[str | None] | str]:
         """The first values of each column, the label among them, or what its type says it is; empty if sparse."""
 
-    def tables(
-        self,
-        kinds: dict[str, str],
-        label: str | None,
-        position: Position | None,
-        notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
-        """Yield the rows, each column read as what `kinds` and `notations` say, and close the file behind the last."""
+    def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
+        """Yield the rows, each column read as is said, and close the file behind the last."""
 
     @property
     def fraction(self) -> float | None:

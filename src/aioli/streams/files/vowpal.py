@@ -8,7 +8,7 @@ import numpy as np
 from aioli.errors import FileRefused
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import as_number
-from aioli.streams.files.table import AS_PROGRAMS_WRITE, Position, SparseTable, Tables, Texts
+from aioli.streams.files.table import Position, ReadAs, SparseTable, Tables, Texts
 from aioli.streams.files.text_reader import TextReader, shortened
 from aioli.streams.files.where import Numbered, row_refused
 
@@ -35,13 +35,7 @@ class VowpalText(TextReader):
         """An empty mapping: features are named as they come."""
         return {}
 
-    def tables(
-        self,
-        _kinds: dict[str, str],
-        _label: str | None,
-        position: Position | None,
-        _notations: Mapping[str, str] = AS_PROGRAMS_WRITE,
-    ) -> Tables:
+    def tables(self, _read_as: ReadAs, position: Position | None) -> Tables:
         """Yield the rows, in tables of about a megabyte of text."""
         window = self._window
         with self.source:
