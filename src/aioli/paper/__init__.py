@@ -11,7 +11,18 @@ from importlib.util import find_spec
 
 __all__ = ["EXPERIMENTS", "run_paper"]
 
-EXPERIMENTS = ("figure1", "figure2", "table1", "theorem1", "theorem2", "corollary", "lemma2", "errata", "features")
+EXPERIMENTS = (
+    "figure1",
+    "figure2",
+    "table1",
+    "theorem1",
+    "theorem2",
+    "corollary",
+    "lemma2",
+    "errata",
+    "features",
+    "classes",
+)
 
 
 def run_paper(out: str, fast: bool, processes: int | None, only: Sequence[str] | None) -> None:

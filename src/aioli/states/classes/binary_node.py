@@ -1,13 +1,14 @@
 """A choice between two, as part of a game of many classes: the state of two classes, in the units of contrasts."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Self
 
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import softplus_many
+from aioli.numerics.root import root_many
 from aioli.numerics.softmax import SQRT2
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.spec import GameSpec
@@ -15,10 +16,10 @@ from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import running_certificate, tight_certificate
 from aioli.states.classes.protocol import Proof
-from aioli.states.dense.play import logits_of_rows, play
+from aioli.states.dense.play import centre_and_hedge, play
 from aioli.states.dense.state import State
 
-__all__ = ["BinaryNode", "spec_of_two"]
+__all__ = ["BinaryNode", "log_probabilities", "predict_nodes", "spec_of_two"]
 
 
 def spec_of_two(spec: GameSpec) -> GameSpec:
@@ -51,18 +52,14 @@ class BinaryNode:
         """The sum of its losses so far."""
         return float(self.state.tally[Tally.LOSS])
 
-    def play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
-        """Play the rows in order; return the logarithms of the two probabilities before each label."""
+    def play(self, X: Matrix, codes: Codes, stakes: Vector) -> Vector:
+        """Play the rows in order; return the log-odds of class 0 before each label."""
         z = np.full(len(X), math.nan)
         others = float(np.sum(stakes < 0.0))
         play(self.state, X, (codes == 0).astype(np.float64), np.maximum(stakes, 0.0), z)
         self.state.tally[Tally.ROUNDS] -= others  # a row of weight 0 teaches nothing; another node's is not a row here
         self.state.tally[Tally.IRREGULAR] -= others
-        return _log_probabilities(z)
-
-    def predict(self, X: Matrix) -> Matrix:
-        """Return the logarithms of the two probabilities of each row, as if it came next."""
-        return _log_probabilities(logits_of_rows(self.state, X))
+        return z
 
     def grow(self, columns: int) -> None:
         """Make room for new columns."""
@@ -98,5 +95,16 @@ class BinaryNode:
         return cls(GameSpec.restore(given.part("spec")), state.width)._with(state)
 
 
-def _log_probabilities(z: Vector) -> Matrix:
-    return -np.column_stack([softplus_many(-z), softplus_many(z)])
+def predict_nodes(nodes: Sequence[BinaryNode], X: Matrix) -> Matrix:
+    """Return the log-odds of class 0, one row a node and one column a row of X, as if each came next."""
+    if not nodes:
+        return np.empty((0, len(X)))
+    read = [centre_and_hedge(node.state, X) for node in nodes]
+    return root_many(np.array([m for m, _ in read]), np.array([hedge for _, hedge in read]))
+
+
+def log_probabilities(z: Matrix) -> tuple[Matrix, Matrix]:
+    """Return the logarithms of the probabilities of class 0 and of class 1, of any log-odds of class 0."""
+    first: Matrix = -np.logaddexp(0.0, -z)
+    second: Matrix = -np.logaddexp(0.0, z)
+    return first, second

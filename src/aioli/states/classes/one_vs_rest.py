@@ -13,7 +13,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Snapshot
-from aioli.states.classes.binary_node import BinaryNode
+from aioli.states.classes.binary_node import BinaryNode, log_probabilities, predict_nodes
 from aioli.states.classes.protocol import Proof
 
 __all__ = ["OneVsRestState"]
@@ -43,13 +43,12 @@ class OneVsRestState:
 
     def play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
         """Play the rows in order in every class's game; return the logarithms of the normalised probabilities."""
-        return _normalised(
-            [node.play(X, (codes != k).astype(np.int64), stakes)[:, 0] for k, node in enumerate(self.nodes)]
-        )
+        z = [node.play(X, (codes != k).astype(np.int64), stakes) for k, node in enumerate(self.nodes)]
+        return _normalised(np.array(z))
 
     def predict(self, X: Matrix) -> Matrix:
         """Return the logarithms of each row's normalised probabilities, as if it came next."""
-        return _normalised([node.predict(X)[:, 0] for node in self.nodes])
+        return _normalised(predict_nodes(self.nodes, X))
 
     def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002
         """Begin the game of one more class."""
@@ -91,8 +90,9 @@ class OneVsRestState:
         return state
 
 
-def _normalised(columns: list[Vector]) -> Matrix:
-    log_p = np.column_stack(columns)
+def _normalised(z: Matrix) -> Matrix:
+    """Return the logarithms of the normalised probabilities, one column a class, of log-odds of one row a class."""
+    log_p = np.ascontiguousarray(log_probabilities(z)[0].T)
     most = log_p.max(axis=1, keepdims=True)
     log_p -= most + np.log(np.exp(log_p - most).sum(axis=1, keepdims=True))
     return log_p

@@ -14,7 +14,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Plain, Snapshot
-from aioli.states.classes.binary_node import BinaryNode
+from aioli.states.classes.binary_node import BinaryNode, log_probabilities, predict_nodes
 from aioli.states.classes.full import FullState
 from aioli.states.classes.protocol import Proof
 
@@ -65,16 +65,17 @@ class TreeState:
 
     def play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
         """Play the rows in order at every node of their label's path, and predict them at the others."""
-        chosen = self._choices()
-        said = [
-            node.play(X, np.maximum(chosen[j][codes], 0), np.where(chosen[j][codes] < 0, OUTSIDE, stakes))
-            for j, node in enumerate(self._all)
-        ]
-        return self._along_paths(said)
+        chosen = np.take(self._choices(), codes, axis=1)
+        root = self.root.play(X, chosen[0], stakes)
+        z = np.empty((len(self.nodes), len(X)))
+        for j, node in enumerate(self.nodes):
+            child = chosen[j + 1]
+            z[j] = node.play(X, child, np.where(child < 0, OUTSIDE, stakes))
+        return self._along_paths(root, z)
 
     def predict(self, X: Matrix) -> Matrix:
         """Return the logarithms of each row's probabilities, as if it came next."""
-        return self._along_paths([node.predict(X) for node in self._all])
+        return self._along_paths(self.root.predict(X), predict_nodes(self.nodes, X))
 
     def _choices(self) -> Codes:
         """Return, for every node and class, the child on the class's path; -1 where the node is not on it."""
@@ -85,19 +86,19 @@ class TreeState:
                 chosen[j, beneath] = place
         return chosen
 
-    def _along_paths(self, said: list[Matrix]) -> Matrix:
-        """Return the sums along the paths of what the nodes say."""
-        log_p = np.empty((len(said[0]), self.classes))
-        above: dict[int, Vector | float] = {0: 0.0}
+    def _along_paths(self, root: Matrix, z: Matrix) -> Matrix:
+        """Return the sums along the paths of what the root and the nodes, by their log-odds, say."""
+        log_p = np.empty((self.classes, len(root)))
+        above: dict[int, Vector] = {}
+        choices = [list(root.T), *zip(*log_probabilities(z), strict=True)]
         for j, children in enumerate(self.children):
-            base = above.pop(j)
-            for place, child in enumerate(children):
-                here = base + said[j][:, place]
+            for child, said in zip(children, choices[j], strict=True):
+                here = said if j == 0 else above[j] + said
                 if child >= 0:
-                    log_p[:, child] = here
+                    log_p[child] = here
                 else:
                     above[~child] = here
-        return log_p
+        return np.ascontiguousarray(log_p.T)
 
     @classmethod
     def of_root(cls, root: FullState, most: int) -> Self:

@@ -11,7 +11,7 @@ from aioli.states.dense import factored, fused
 from aioli.states.dense.blocks import play_block
 from aioli.states.dense.state import State
 
-__all__ = ["logits_of_rows", "play"]
+__all__ = ["centre_and_hedge", "logits_of_rows", "play"]
 
 BLOCK = 128  # rows that share one product with P: enough to reach the speed of a matrix product
 BLOCK_WIDTH = 256  # columns from which blocks beat the fused loop
@@ -38,9 +38,14 @@ def play(state: State, X: Matrix, y: Vector, weights: Vector, logits: Vector) ->
 
 
 def logits_of_rows(state: State, X: Matrix) -> Vector:
-    r"""Return the log-odds of each row, as if next: $v = \mathrm{rowsum}((XP)\circ X)$, $m = Xw$. O(d²) each."""
+    """Return the log-odds of each row, as if it came next. O(d²) each."""
+    return root_many(*centre_and_hedge(state, X))
+
+
+def centre_and_hedge(state: State, X: Matrix) -> tuple[Vector, Vector]:
+    r"""Return $m = Xw$ and $cv/2$, $v = \mathrm{rowsum}((XP)\circ X)$, of which the log-odds are the root. O(d²)."""
     with one_blas_thread() if X.size >= LARGE_PRODUCT else nullcontext():
         K = X @ state.P
         v = np.sum(K * (K if state.factored else X), axis=1)
         m = X @ state.w
-    return root_many(m, 0.5 * state.spec.regulariser * np.maximum(v, 0.0))
+    return m, 0.5 * state.spec.regulariser * np.maximum(v, 0.0)
