@@ -26,7 +26,7 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Vector, compiled
 from aioli.outcomes.class_labels import Codes
-from aioli.snapshots.tree import Snapshot
+from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["Escape"]
 
@@ -91,7 +91,7 @@ class Escape:
             return 0.0
         shares = [share for share in (new / rows, 1.0 - new / rows) if share > 0.0]
         entropy = -rows * sum(share * math.log(share) for share in shares)
-        return entropy + 0.5 * math.log(rows) + math.log(2.0) + math.log(GUESSES)
+        return float(entropy) + 0.5 * math.log(rows) + math.log(2.0) + math.log(GUESSES)
 
     def merge(self, other: Self, places: Codes) -> None:
         """Take in what another counted from other rows; class k of the other is class `places[k]` here."""
@@ -106,7 +106,7 @@ class Escape:
 
     def snapshot(self) -> Snapshot:
         """Return the counts and the shares of the guesses."""
-        arrays = {"counts": self.counts.copy(), "seen": self.seen.copy(), "shares": self.shares.copy()}
+        arrays: dict[str, Array] = {"counts": self.counts.copy(), "seen": self.seen.copy(), "shares": self.shares.copy()}
         return Snapshot("Escape", arrays=arrays)
 
     @classmethod
@@ -139,7 +139,7 @@ def escape_probability(counts: Codes, shares: Vector) -> float:
     if counts[ROWS] == 0:
         return 1.0
     a, b, c = guess(counts)
-    return min(shares[0] * a + shares[1] * b + shares[2] * c, 1.0 - 1e-16)
+    return float(min(shares[0] * a + shares[1] * b + shares[2] * c, 1.0 - 1e-16))
 
 
 @compiled("void(i8[::1],f8[::1],i8[::1],i8[::1],f8[::1])")

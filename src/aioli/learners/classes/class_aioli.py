@@ -70,7 +70,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
     >>> learner.classes_
     ['red', 'blue', 'green']
     >>> learner.predict([1.0]).round(2)                                  # a fourth class has the rest
-    array([0.11, 0.02, 0.17])
+    array([0.2 , 0.03, 0.29])
     """
 
     capabilities = ClassRowsLearner.capabilities | {Capability.GROWS, Capability.MERGES}
