@@ -110,7 +110,7 @@ def _spoilt(array: Array, rng: np.random.Generator) -> Array:
     if how == 0:
         return np.zeros((0,) * array.ndim, array.dtype)
     if how == 1:
-        return cast(Array, array[: len(array) // 2].copy())
+        return array[: len(array) // 2].copy()
     if how == 2:
         return -array if array.dtype != np.uint8 else np.asarray(255 - array, np.uint8)
     if how == 3 and array.size:
