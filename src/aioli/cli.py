@@ -169,6 +169,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
     _add_top(results)
     results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
+    results.add_argument("--model", metavar="MODEL", help="go on from what an earlier run saved, with its columns")
     results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
     results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
     keeping = run.add_argument_group("being killed, and going on")
@@ -314,6 +315,7 @@ def _run(given: argparse.Namespace) -> int:
                 key=given.key,
                 predictions=given.predictions,
                 save=given.save,
+                model=given.model,
                 top=given.top,
                 checkpoint=given.checkpoint,
                 resume=given.resume,

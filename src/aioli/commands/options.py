@@ -135,6 +135,8 @@ class RunOptions(Options):
     ----------
     predictions, save
         Files to write; predictions to `-` are printed as they are made.
+    model
+        A saved model to go on from; None begins anew.
     top
         How many of the likeliest classes are written for each row; None for all.
     labels, key
@@ -145,6 +147,7 @@ class RunOptions(Options):
 
     predictions: str | None = None
     save: str | None = None
+    model: str | None = None
     top: int | None = None
     labels: str | None = None
     key: str | None = None
@@ -187,6 +190,7 @@ class RunOptions(Options):
         """Return the options that must be equal for a checkpoint to be resumed."""
         asked = {"source": self.source, "learner": self.learner, "rows": self.rows, "seed": self.seed}
         asked |= {} if self.classes is None else {"classes": self.classes}
+        asked |= {} if self.model is None else {"model": self.model}
         late = {"delay": self.delay, "batch": self.batch}
         late |= {} if self.labels is None else {"labels": self.labels, "key": self.key}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}

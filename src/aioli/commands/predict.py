@@ -4,7 +4,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TextIO
 
 import numpy as np
@@ -27,6 +27,7 @@ from aioli.store.models import load_model
 from aioli.store.predictions import Spool, check_ending, write_predictions
 from aioli.streams.encoding import column_kinds
 from aioli.streams.files.table import Features, Texts
+from aioli.streams.files.where import Where
 from aioli.streams.filestream import FileStream, Reading, for_another_file
 from aioli.streams.labels import Labels
 from aioli.streams.protocol import Batch
@@ -165,14 +166,44 @@ def _announced(
     stream: FileStream, learner: Learner, scores: Scores, spool: Spool | None
 ) -> Iterator[tuple[Vector, Features]]:
     """Yield the probabilities and the rows of each table, scored where it has labels."""
-    for batch in _batches(stream):
+    for table in stream.tables():
+        batch = stream.encode(replace(table, labels=None))
+        y = _labels_there_are(stream, table.labels, table.where)
         X = batch.X[:, : learner.n_features_]
         p = learner.predict_many(X)
-        if batch.y is not None:
-            scores.count(p, batch.y)
+        if y is not None:
+            known = ~np.isnan(y)
+            scores.count(np.ascontiguousarray(p[known]), np.ascontiguousarray(y[known]))
         if spool is not None:
-            spool.add(p, batch.y)
+            spool.add(p, y)
         yield p, X
+
+
+def _labels_there_are(stream: FileStream, labels: Vector | Texts | None, where: Where) -> Vector | None:
+    """Return the labels as 0.0 and 1.0, NaN where one is missing; None where all are."""
+    if labels is None or _unlabelled(labels):
+        return None
+    numbers = isinstance(labels, np.ndarray)
+    there = [t for t, label in enumerate(labels) if not (np.isnan(label) if numbers else label is None)]
+    y = np.full(len(labels), np.nan)
+    present: Vector | Texts = labels[there] if isinstance(labels, np.ndarray) else [labels[t] for t in there]
+    y[there] = stream.labels.encode(present, _Some(where, there))
+    return y
+
+
+@dataclass(frozen=True)
+class _Some:
+    """Names some rows of a table by their places in the file."""
+
+    where: Where
+    rows: Sequence[int]
+
+    @property
+    def path(self) -> str:
+        return self.where.path
+
+    def __call__(self, row: int) -> str:
+        return self.where(self.rows[row])
 
 
 def _unlabelled(labels: Vector | Texts | None) -> bool:
@@ -185,6 +216,7 @@ def _unlabelled(labels: Vector | Texts | None) -> bool:
 def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream:
     """Return the stream with each column as the model knows it; the label too, where it is there and not skipped."""
     stream = FileStream(source, reading, for_another_file(taught))
+    stream.require_known_column()
     label = taught.optional_text("label")
     if stream.label is None and label is not None and label in stream.kinds and label not in reading.skip:
         stream.label = label

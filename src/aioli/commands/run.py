@@ -4,6 +4,7 @@ import gc
 import sys
 import time
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from dataclasses import replace
 
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for, show_to_adversary
@@ -15,10 +16,13 @@ from aioli.errors import AioliError
 from aioli.evaluate.delayed import LatePlayer
 from aioli.evaluate.loop import Observer
 from aioli.evaluate.run import Run
+from aioli.learners.protocol import AnyLearner
+from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
-from aioli.store.models import require_saves, save_model
+from aioli.store.models import load_model, require_saves, save_model
 from aioli.store.predictions import Spool, check_ending
+from aioli.streams.filestream import going_on_with
 
 __all__ = ["run_stream"]
 
@@ -51,9 +55,14 @@ def run_stream(options: RunOptions) -> None:
 
 def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     late = options.lateness
-    stream = options.stream(None if kept is None else kept.stream)
+    earlier, taught = (None, None) if options.model is None else _earlier(options.model)
+    if taught is not None and options.reading.label is None:
+        options = replace(options, reading=replace(options.reading, label=taught.optional_text("label")))
+    resumed = None if kept is None else kept.stream
+    stream = options.stream(going_on_with(taught) if resumed is None and taught is not None else resumed)
     with closing(stream):
-        learner = (None if kept is None else kept.learner) or learner_for(options.learner, stream, options.told_classes)
+        learner = (None if kept is None else kept.learner) or earlier
+        learner = learner or learner_for(options.learner, stream, options.told_classes)
         if options.save or options.checkpoint:
             require_saves(learner)
         show_to_adversary(stream, learner)
@@ -72,6 +81,16 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     if kept is not None:
         kept.remove()
     check_both_classes(options.name, run)
+
+
+def _earlier(model: str) -> tuple[AnyLearner, Snapshot]:
+    """Return the learner of a saved model and the stream's snapshot that it was taught on."""
+    learner, taught = load_model(model)
+    if taught is None or taught.kind != "FileStream":
+        raise AioliError(
+            f"{model}: does not say from which columns it was taught; teach it with aioli run FILE --save {model}"
+        )
+    return learner, taught
 
 
 def _play(options: RunOptions, run: Run, spool: Spool | None, kept: Checkpoints | None) -> None:

@@ -38,7 +38,7 @@ def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: f
         write_predictions(options.predictions, spool, classes, options.top)
     if options.save is not None:
         save_model(options.save, run.learner, run.taught)
-    regret_seconds = find_regret(run) if options.regret else None
+    regret_seconds = find_regret(run) if options.regret and options.model is None else None
     if options.report is not None:
         write_report(options, options.report, run, seconds, rows_per_second)
     summary = summarize(run, seconds, rows_per_second, regret_seconds)
@@ -94,6 +94,14 @@ def check_both_classes(source: str, run: Run) -> None:
         )
 
 
+def _with_earlier_rows(run: Run) -> dict[str, object]:
+    """Return the rows that a model had learned from before this run, and its log loss over those and these."""
+    before = run.learner.rounds - run.rows
+    if before <= 0 or run.delay is not None:
+        return {}
+    return {"rows_before": before, "log_loss_with_those": run.learner.loss / run.learner.rounds}
+
+
 def summarize(
     run: Run, seconds: float, rows_per_second: float, regret_seconds: float | None = None
 ) -> dict[str, object]:
@@ -107,6 +115,7 @@ def summarize(
         **({} if run.delay is None else {"game": str(run.delay)}),
         **join_counts(run.stream),
         "log_loss": scores.log_loss,
+        **_with_earlier_rows(run),
         "clipped": scores.clipped,
         "base_rate": scores.base_rate,
         "brier": scores.brier,

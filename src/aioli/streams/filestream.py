@@ -37,7 +37,7 @@ from aioli.streams.scaling import Scaler
 from aioli.streams.sparse_encoding import SparseEncoder
 from aioli.streams.unreadable import Unreadable
 
-__all__ = ["FileStream", "Reading", "for_another_file"]
+__all__ = ["FileStream", "Reading", "for_another_file", "going_on_with"]
 
 
 READS: dict[str, Callable[[str], bool]] = {
@@ -126,7 +126,10 @@ class FileStream:
         self.name = name
         self.reading = reading
         self._position = None if snapshot is None else _position_in(snapshot)
-        self._moving = snapshot is None or self._position is not None  # when predicting, the training scale is kept
+        going_on = snapshot is not None and snapshot.values.get("going_on") is True
+        self._moving = (
+            snapshot is None or self._position is not None or going_on
+        )  # when predicting, the training scale is kept
         self._mark = mark_of(Path(name)) if name != STANDARD_INPUT and Path(name).is_file() else None
         self._reader = open_reader(name, reading.format, reading.delimiter, reading.header, reading.live)
         self.sparse = self._reader.sparse
@@ -326,6 +329,17 @@ class FileStream:
             parts["scaler"] = self._scaler.snapshot()
         return Snapshot("FileStream", values, parts=parts)
 
+    def require_known_column(self) -> None:
+        """Refuse a file that has none of the columns from which a model was taught, as far as its first rows show."""
+        known = [name for name, kind in self.kinds.items() if kind != SKIPPED and name != self.label]
+        if not self._reader.sparse and not any(name in self._reader.sample for name in known):
+            self.close()
+            raise FileRefused(
+                f"{self.name}: has none of the columns that the model has learned from, {listed(known)}; its own are "
+                f"{listed(self._reader.sample)}: rename them",
+                path=self.name,
+            )
+
     def find_column(self, wanted: str, columns: list[str]) -> str:
         """Return the column of this name, or of this number, 1 at the left or -1 at the right; refuse any other."""
         if wanted in columns:
@@ -391,6 +405,11 @@ def _each(names: Collection[str], columns: list[str]) -> list[str]:
 
 def _kind_of_label(found: Recognised) -> str:
     return NUMBER if found.plain and found.kind == NUMBER else CATEGORY
+
+
+def going_on_with(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot without its position, to go on learning from another file as from the next rows."""
+    return replace(snapshot, values={**snapshot.values, "position": None, "going_on": True})
 
 
 def for_another_file(snapshot: Snapshot) -> Snapshot:
