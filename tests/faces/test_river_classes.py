@@ -18,7 +18,8 @@ checks: Any = importlib.import_module("river.checks")
 pandas: Any = importlib.import_module("pandas")
 
 MANY = AIOLIClassifier(AIOLI(classes="any"))
-CHECKS = list(checks.yield_checks(MANY))
+SOME = ("check_learn_one", "check_pickling", "check_predict_proba_one", "check_classifier_tracks_seen_labels")
+CHECKS = [check for check in checks.yield_checks(MANY) if check.__name__ in SOME]  # all: test_river_face, by the turn
 LABELS = ["rose", "lily", "iris", "aster"]
 
 

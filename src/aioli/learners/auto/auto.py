@@ -256,8 +256,9 @@ class Auto(Remembering, ColumnLearner):
         """Return the learner of many classes that goes on from what this one knows; this one stays as it is.
 
         `negative` and `positive` are what 0 and 1 meant. The mixture of two classes, as far as its experts are on views
-        of the columns, becomes an expert among the others, of half of the shares; what the columns have shown stays, and so do the coefficients of linear experts. The
-        certificate is what was proven so far plus what is proven from now on (docs/classes.md).
+        of the columns, becomes an expert among the others, of half of the shares; what the columns have shown stays,
+        and so do the coefficients of linear experts. The certificate is what was proven so far plus what is proven from
+        now on (docs/classes.md).
         """
         if isinstance(self._player, Wide):
             raise CapabilityMissing(
