@@ -151,6 +151,7 @@ def _parser() -> argparse.ArgumentParser:
     look = commands.add_parser("inspect", help="what a saved model knows")
     look.add_argument("model", metavar="MODEL", help="what aioli run --save, or a learner's save(), wrote")
     look.add_argument("--json", action="store_true", help="print one JSON object")
+    commands.add_parser("warm", help="compile now what the first run on this machine would compile")
     paper = commands.add_parser("paper", help="the paper's figures, table and theorems, measured again")
     paper.add_argument("--out", metavar="DIR", default="paper", help="where figures and numbers go (default: ./paper)")
     paper.add_argument("--fast", action="store_true", help="smaller and fewer runs: under a minute")
@@ -294,6 +295,15 @@ def _start_lightly() -> None:
             del modules[asked]
 
 
+def _announce_compiling() -> None:
+    """Say on a terminal that compiling takes a while, where the first function is not in the cache."""
+    from aioli.numerics import compiling
+
+    if sys.stderr.isatty():
+        said = "compiling for this machine, once; `aioli warm` does it beforehand …"
+        compiling.announce = lambda: print(said, file=sys.stderr, flush=True)
+
+
 def _run(given: argparse.Namespace) -> int:
     """Run a command and return its exit status; each loads what it needs, and --help nothing."""
     if given.command == "demo":
@@ -305,6 +315,7 @@ def _run(given: argparse.Namespace) -> int:
             return demo.run_demo(main, given.folder)
     elif given.command == "run":
         _start_lightly()
+        _announce_compiling()
         from aioli.commands.options import RunOptions
         from aioli.commands.run import run_stream
 
@@ -341,6 +352,10 @@ def _run(given: argparse.Namespace) -> int:
         from aioli.commands.inspect import inspect_model
 
         inspect_model(given.model, given.json)
+    elif given.command == "warm":
+        from aioli.commands.warm import warm
+
+        warm(main)
     else:
         from aioli.paper import run_paper
 

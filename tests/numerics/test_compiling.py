@@ -1,10 +1,12 @@
 """How `numerics.compiling` takes hold of Numba: by entries that Numba does not promise to keep."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from aioli.numerics import compiling
 from aioli.numerics.compiling import compiled
 
 numba = pytest.importorskip("numba")
@@ -50,3 +52,18 @@ def test_a_call_from_a_compiled_function_compiles_by_the_entry_that_was_put_in_p
 def test_what_does_not_fit_the_signature_is_refused() -> None:
     with pytest.raises(TypeError, match=r"square takes float64, not array\(float64, 1d, C\)"):
         fresh()(np.zeros(2))
+
+
+def test_compiling_is_announced_once_and_only_where_something_was_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[str] = []
+    monkeypatch.setattr(compiling, "announce", lambda: said.append("compiling"))
+
+    def tell(misses: dict[str, int]) -> None:
+        loop: Any = SimpleNamespace(stats=SimpleNamespace(cache_misses=misses))
+        compiling._tell(loop)
+
+    tell({})
+    assert said == []
+    tell({"f8(f8)": 1})
+    tell({"f8(f8)": 1})
+    assert said == ["compiling"]

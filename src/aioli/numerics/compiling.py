@@ -56,7 +56,19 @@ class Dispatcher(Protocol):
     disable_compile: Callable[[], None]
     typeof_pyval: Callable[[object], object]
     get_call_template: Callable[..., object]
+    stats: Any
     _compile_for_args: Callable[..., object]
+
+
+announce: Callable[[], None] | None = None  # called once, where a function had to be compiled
+
+
+def _tell(loop: Dispatcher) -> None:
+    """Announce that functions are being compiled, if this one was not in the cache and nobody has said so yet."""
+    global announce
+    if announce is not None and loop.stats.cache_misses:
+        tell, announce = announce, None
+        tell()
 
 
 def _load_on_first_use(loop: Dispatcher, signature: str) -> None:
@@ -68,6 +80,7 @@ def _load_on_first_use(loop: Dispatcher, signature: str) -> None:
             if not loop.overloads:
                 loop.compile(signature)
                 loop.disable_compile()
+                _tell(loop)
 
     def for_call(*arguments: object) -> object:
         load()
