@@ -75,6 +75,17 @@ def one_blas_thread() -> Iterator[None]:
         yield
 
 
+@contextmanager
+def one_thread_each() -> Iterator[None]:
+    """Keep every library that has threads to one, where threadpoolctl is installed to tell it: models of few rows."""
+    pools = _thread_pools()
+    if pools is None:
+        yield
+        return
+    with _limiting, importlib.import_module("threadpoolctl").threadpool_limits(limits=1):
+        yield
+
+
 class ThreadPools(Protocol):
     """Limits the threads of libraries: the part of threadpoolctl, which has no types, that is called here."""
 

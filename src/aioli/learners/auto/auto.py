@@ -6,9 +6,10 @@ from typing import Any, Self
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
-from aioli.learners.auto.companions import ForestCompanion, KernelCompanion
+from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert, experts_within, with_budget
+from aioli.learners.auto.guests import batch_guests, guests_of
 from aioli.learners.auto.narrow_and_wide import NarrowAndWide
 from aioli.learners.base import ColumnLearner
 from aioli.learners.classes.class_auto import ClassAuto
@@ -60,7 +61,15 @@ class Auto(Remembering, ColumnLearner):
         `ClassAuto` in place of this learner, with one probability a class.
     budget
         "fast" plays linear experts alone, some microseconds a row; "usual" adds companions that bend, some ten times as
-        much while they are heard; "best" adds larger ones.
+        much while they are heard; "best" plays larger ones and, where scikit-learn is there, its boosting and forests,
+        refitted whenever rows have grown by a quarter: about a millisecond a row.
+    guests
+        Models of your own that play beside the experts: anything with `predict_proba`, or a function from rows to
+        probabilities. The mixture is never more than $\ln(1/w)$ nats behind a guest, w being its share at the start,
+        and corrects one that is stale or too bold. A guest that fails is dismissed with a warning.
+    refit
+        When guests are fitted anew, to the newest 20,000 rows: "doubling", "quarter" (whenever rows have grown by so
+        much), or every so many rows. None plays them as they are.
     pairs
         For rows of numbers and one-hot categories: whether pairs of their values play too, in wide experts beside the
         others (`learners.auto.narrow_and_wide`), and columns may become any number. O(T²) a row of T values more. The
@@ -97,13 +106,16 @@ class Auto(Remembering, ColumnLearner):
         experts: int | None = None,
         classes: Classes | None = None,
         budget: str = "usual",
+        guests: Sequence[object] = (),
+        refit: str | int | None = None,  # noqa: ARG004
         pairs: bool = False,  # noqa: ARG004
     ) -> Any:
         """Make a learner of two classes, or the `ClassAuto` of the classes given."""
         if classes is None:
             return super().__new__(cls)
-        if budget != "usual":
-            raise ParameterRefused.unlike("budget", budget, "left out where classes are given")
+        for name, given, usual in (("budget", budget, "usual"), ("guests", tuple(guests), ())):
+            if given != usual:
+                raise ParameterRefused.unlike(name, given, "left out where classes are given")
         return ClassAuto(experts, classes)
 
     def __init__(
@@ -111,6 +123,8 @@ class Auto(Remembering, ColumnLearner):
         experts: int | None = None,
         classes: Classes | None = None,  # noqa: ARG002
         budget: str = "usual",
+        guests: Sequence[object] = (),
+        refit: str | int | None = None,
         pairs: bool = False,
     ) -> None:
         experts_within(budget, experts)  # refuses what is neither
@@ -119,6 +133,10 @@ class Auto(Remembering, ColumnLearner):
         self.pairs = pairs
         self.experts = experts
         self.budget = budget
+        self.guests = guests
+        self.refit = refit
+        if guests:
+            self.capabilities -= {Capability.SAVES}
         self._player: Player = self._fresh()
         self._begun = False  # from the first row on, the player stays
 
@@ -322,9 +340,13 @@ class Auto(Remembering, ColumnLearner):
 
     def _dense(self) -> Dense:
         dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
-        if sizes is None or self.experts is not None:
-            return dense
-        return BendingEnsemble(dense, [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])
+        companions: list[Companion] = []
+        if sizes is not None and self.experts is None:
+            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])]
+        if self.budget == "best" and self.experts is None:
+            companions += batch_guests()
+        companions += guests_of(self.guests, self.refit)
+        return BendingEnsemble(dense, companions) if companions else dense
 
     def _player_of(self, X: object, single: bool = False) -> Player:
         """Return who would play if these rows came first; whoever has announced a row plays."""

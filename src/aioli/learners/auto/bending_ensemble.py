@@ -14,6 +14,7 @@ from aioli.learners.announcements import Delayed, Late
 from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
 from aioli.learners.auto.experts import Expert
+from aioli.learners.auto.guests import GuestCompanion
 from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -35,7 +36,7 @@ PROMISE = 0.1  # above it, at the end of the audition, a companion's best member
 AGAIN = 64  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the linear experts' loss, beside what it was since: then they do so at once
 ROUNDS, LOSS, LATE, GAIN, SAVED, LINEAR_LOSS, BEGUN, RETIRED, CALM = range(9)  # of what is counted
-KINDS = {kind.__name__: kind for kind in (ForestCompanion, KernelCompanion)}
+KINDS = {kind.__name__: kind for kind in (ForestCompanion, KernelCompanion, GuestCompanion)}
 
 
 class BendingEnsemble(Remembering, RowsLearner[Rows]):
@@ -287,6 +288,9 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
         totals[LINEAR_LOSS] += linear
         in_vain = reviews >= TRIAL and totals[SAVED] < WORTH * totals[LINEAR_LOSS]
         unheard = self._combination.negligible()
+        for i, companion in enumerate(self.companions):
+            if companion is not None and companion.dismissed:
+                self._retire(i)
         for i, members in enumerate(self._members):
             silent = bool(unheard[members].all())
             hopeless = self._losses[members].min() > (1.0 + PROMISE * AUDITION / reviews) * linear

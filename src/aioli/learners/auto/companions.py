@@ -24,9 +24,12 @@ class Companion(ABC):
     ----------
     names
         What its members are called, one for each of the log-odds.
+    dismissed
+        Whether it has failed, and must not be heard any more.
     """
 
     names: tuple[str, ...]
+    dismissed: bool = False
 
     @abstractmethod
     def consult(self, X: Matrix) -> Matrix:
