@@ -106,7 +106,8 @@ class GuestCompanion(Companion):
             raise CapabilityMissing(
                 f"guest {self.name} is no part of aioli, so a learner that hears it cannot be saved"
             )
-        values: dict[str, Plain] = {"name": self.name, "seen": self._seen, "fitted": self._fitted, "dismissed": self.dismissed}
+        values: dict[str, Plain] = {"name": self.name, "dismissed": self.dismissed}
+        values |= {"seen": self._seen, "fitted": self._fitted}
         values["fitted_width"] = 0 if self._fitted_width is None else self._fitted_width
         return Snapshot("GuestCompanion", values, {"rows": self._rows.copy(), "labels": self._labels.copy()})
 
