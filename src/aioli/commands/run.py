@@ -12,7 +12,7 @@ from aioli.commands.options import STANDARD_OUTPUT, RunOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_outside, check_page
 from aioli.commands.printed_predictions import PrintedPredictions
 from aioli.commands.summary import check_both_classes, check_rows, write_results
-from aioli.errors import AioliError
+from aioli.errors import AioliError, FileRefused, RowRefused
 from aioli.evaluate.delayed import LatePlayer
 from aioli.evaluate.loop import Observer
 from aioli.evaluate.run import Run
@@ -127,7 +127,7 @@ def _leave(options: RunOptions, run: Run, kept: Checkpoints | None, error: BaseE
     if kept is not None:
         if run.whole:
             with suppress(OSError, ValueError):  # the checkpoint before stays
-                kept.keep(run)
+                kept.keep(run, to_mend=isinstance(error, (FileRefused, RowRefused)))
         if kept.rows:
             which = "them" if kept.rows == run.rows else f"the first {kept.rows:,}"
             said.append(f"go on from {which} with --checkpoint {options.checkpoint} --resume")

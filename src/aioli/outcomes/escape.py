@@ -106,7 +106,11 @@ class Escape:
 
     def snapshot(self) -> Snapshot:
         """Return the counts and the shares of the guesses."""
-        arrays: dict[str, Array] = {"counts": self.counts.copy(), "seen": self.seen.copy(), "shares": self.shares.copy()}
+        arrays: dict[str, Array] = {
+            "counts": self.counts.copy(),
+            "seen": self.seen.copy(),
+            "shares": self.shares.copy(),
+        }
         return Snapshot("Escape", arrays=arrays)
 
     @classmethod

@@ -114,7 +114,7 @@ class Checkpoints:
             return
         files = self.found.values.get("files")
         count = len(files) if isinstance(files, Sequence) else 0
-        check_unchanged(run.stream.name, files, run.stream.marks(count))
+        check_unchanged(run.stream.name, files, run.stream.marks(count), self.found.values.get("to mend") is True)
         counted = self.found.part("scores")
         kind = ClassScores if counted.kind == ClassScores.__name__ else type(run.scoring.scores)
         run.scoring.scores = kind.restore(counted)
@@ -130,8 +130,12 @@ class Checkpoints:
         if run.extremes is not None:
             run.extremes.table = self.found.array("extremes", (4, None)).copy()
 
-    def keep(self, run: Run) -> None:
-        """Write a checkpoint of the run; where that fails, the one before stays."""
+    def keep(self, run: Run, to_mend: bool = False) -> None:
+        """Write a checkpoint of the run; where that fails, the one before stays.
+
+        `to_mend` says that the run stopped at a row that cannot be read: the file that it is in may then be another
+        when the run goes on.
+        """
         if self._spool is not None:
             self._spool.sync()
         parts = {
@@ -147,7 +151,7 @@ class Checkpoints:
             parts["known"] = run.known  # as wide as the learner
         history = [_plain_point(point) for point in run.history.points]
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
-        values["files"] = run.stream.marks()
+        values["files"], values["to mend"] = run.stream.marks(), to_mend
         if self._spool is not None:
             values |= _plain_predictions(self._spool.kept, run.rows)
         arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}

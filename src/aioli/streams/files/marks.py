@@ -36,8 +36,11 @@ def mark_of(path: Path) -> Mark:
     }
 
 
-def check_unchanged(name: str, then: Plain, now: Sequence[Mark]) -> None:
-    """Refuse files that are not those of which these marks were taken; `name` is what was given to be read."""
+def check_unchanged(name: str, then: Plain, now: Sequence[Mark], mended: bool = False) -> None:
+    """Refuse files that are not those of which these marks were taken; `name` is what was given to be read.
+
+    The last of them may have changed where it was to be `mended`.
+    """
     if isinstance(then, str) or not isinstance(then, Sequence):
         raise SnapshotRefused(f"in a Run, 'files' is {then!r}, not a list")
     for k, plain in enumerate(then):
@@ -48,6 +51,8 @@ def check_unchanged(name: str, then: Plain, now: Sequence[Mark]) -> None:
         if k >= len(now) or now[k]["name"] != file:
             there = f", and {now[k]['name']!r} is in its place" if k < len(now) else ""
             what = f"the file {file!r}, which the run had read, is gone{there}"
+        elif mended and k == len(then) - 1:
+            continue
         elif now[k]["size"] != mark.whole("size"):
             what = f"the file {file!r} had {mark.whole('size'):,} bytes, and now has {now[k]['size']:,}"
         elif now[k]["sample"] != mark.text("sample"):
