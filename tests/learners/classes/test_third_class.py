@@ -87,3 +87,15 @@ def test_the_certificate_goes_on_from_that_of_two_classes(two: Auto) -> None:
 
 def test_before_the_first_row_there_is_nothing_to_keep() -> None:
     assert Auto().with_classes().classes_ == []
+
+
+@pytest.mark.parametrize(("pairs", "columns"), [(False, 3), (True, 3), (True, 150)])
+def test_auto_goes_on_whoever_plays_beside_its_linear_experts(pairs: bool, columns: int) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(60, columns))
+    two = Auto(pairs=pairs)
+    two.learn_many(X, X[:, 0] > 0.0)
+    many = two.with_classes("no", "yes")
+    assert (many.rounds, many.loss, many.n_features_) == (60, two.loss, columns)
+    P = many.learn_many(X[:5], ["no", "yes", "maybe", "no", "yes"])
+    assert (P > 0.0).all(axis=1).tolist() == [False, False, True, True, True]  # nobody knew the third class before

@@ -278,12 +278,18 @@ class Auto(Remembering, ColumnLearner):
         and so do the coefficients of linear experts. The certificate is what was proven so far plus what is proven from
         now on (docs/classes.md).
         """
-        if isinstance(self._player, Wide):
+        if isinstance(self._player, Wide) or (self.n_features_ or 0) > MANY_COLUMNS:
             raise CapabilityMissing(
                 "wide rows of two classes do not go on with a third; begin with AIOLI(classes=…), or Auto(classes=…)"
             )
-        linear = self._player.dense if isinstance(self._player, BendingEnsemble) else self._player
-        return ClassAuto.after_two(linear, (negative, positive), self.loss, self.certificate())
+        narrow = self._player.narrow if isinstance(self._player, NarrowAndWide) else self._player
+        linear = narrow.dense if isinstance(narrow, BendingEnsemble) else narrow
+        columns = (self.n_features_ or 0) - (linear.n_features_ or 0)
+        if columns and self._begun:  # which only wide experts have read
+            linear = DenseEnsemble.restore(linear.snapshot()).grow(columns)
+        many = ClassAuto.after_two(linear, (negative, positive), self.loss, self.certificate())
+        many.feature_names_ = self.feature_names_
+        return many
 
     def merge(self, _other: Self) -> Self:
         """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""
