@@ -1,7 +1,8 @@
-"""AIOLI of many classes against River's SoftmaxRegression: predict and learn one row at a time, from Python.
+"""AIOLI of many classes against River's SoftmaxRegression: announce and learn one row at a time, from Python.
 
 `python -m benchmarks.class_speed` prints times and ratios, measured side by side, for 3 to 10 classes and 4 to 50
-columns. River is given its dictionaries ready made.
+columns. A row of AIOLI's is one call of `learn`, which returns what was announced before the label; a row of River's is
+`predict_proba_one` and `learn_one`. River is given its dictionaries ready made.
 """
 
 import importlib
@@ -31,10 +32,10 @@ def class_stream(rows: int, width: int, classes: int) -> tuple[Matrix, Codes]:
 
 
 def compare_classes(classes: int, width: int, rows: int, repeats: int) -> Comparison:
-    """Predict and learn one row at a time: the full softmax of AIOLI beside River's."""
+    """Announce and learn one row at a time: the full softmax of AIOLI beside River's."""
     X, codes = class_stream(rows, width, classes)
     times = side_by_side({"aioli": _aioli(X, codes, classes), "river": _river(X, codes)}, repeats)
-    what = f"AIOLI full, {classes} classes: predict + learn"
+    what = f"AIOLI full, {classes} classes: announce + learn"
     return compare(what, width, times["aioli"] / rows, "River SoftmaxRegression", times["river"] / rows, GOAL)
 
 
@@ -47,7 +48,6 @@ def _aioli(X: Matrix, codes: Codes, classes: int) -> Prepare:
 
         def run() -> None:
             for x, label in zip(rows, labels, strict=True):
-                learner.predict(x)
                 learner.learn(x, label)
 
         return run
