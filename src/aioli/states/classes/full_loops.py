@@ -28,9 +28,15 @@ def downdate(P: Matrix, U: Matrix, rank: int, rho: float, back: float) -> None:
 
 @compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8,i8)", reassociate=True)
 def downdate_row(P: Matrix, U: Matrix, rank: int, rho: float, back: float, row: int) -> None:
-    """Downdate one row of P up to its diagonal, two terms a pass. O(ρD)."""
+    """Downdate one row of P up to its diagonal, four terms a pass while there are as many. O(ρD)."""
     entries, width = P[row], row + 1
     r = 0
+    while r + 3 < rank:
+        a, b, e, f = U[r, row], U[r + 1, row], U[r + 2, row], U[r + 3, row]
+        first, second, third, fourth = U[r], U[r + 1], U[r + 2], U[r + 3]
+        for c in range(width):
+            entries[c] -= (a * first[c] + b * second[c]) + (e * third[c] + f * fourth[c])
+        r += 4
     while r + 1 < rank:
         a, b = U[r, row], U[r + 1, row]
         first, second = U[r], U[r + 1]
