@@ -10,6 +10,7 @@ from golden_files import GOLDEN
 
 from aioli.cli import main
 from aioli.errors import SnapshotRefused
+from aioli.evaluate.background import QUANTILES, Background
 from aioli.learners.registry import restore_learner
 from aioli.snapshots.codec import read_snapshot, to_bytes, write_snapshot
 from aioli.snapshots.tree import Array, Snapshot
@@ -63,6 +64,13 @@ def test_a_factor_of_no_positive_matrix_and_negative_squares_are_refused() -> No
         restore_learner(with_array(taken, ["memory", "state"], "factor 0", -factor))
     with pytest.raises(SnapshotRefused, match=r"'squares' counts .*, which is below 0"):
         restore_learner(with_array(taken, ["memory", "kept"], "squares", -squares))
+
+
+def test_places_that_are_not_among_the_columns_are_refused() -> None:
+    taken = Background(np.eye(3), np.ones(3), np.array([0, 2]), np.zeros((len(QUANTILES), 2))).snapshot()
+    for name in ("places", "spread_places"):
+        with pytest.raises(SnapshotRefused, match=f"'{name}' holds a place that is not among 3"):
+            Background.restore(with_array(taken, [], name, np.array([0, 3])))
 
 
 def test_what_is_not_the_learners_is_refused_in_a_sentence_by_inspect_and_predict(tmp_path: Path) -> None:

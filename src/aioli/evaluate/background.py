@@ -143,9 +143,9 @@ class Background:
         """Make a background whose only row is the average."""
         given = snapshot.of("Background")
         average = np.zeros(given.whole("width"))
-        places = given.integers("places", (None,))
+        places = given.places("places", len(average))
         average[places] = given.array("values", places.shape)
-        spread = given.integers("spread_places", (None,))
+        spread = given.places("spread_places", len(average))
         return cls(average[None, :], average, spread, given.array("quantiles", (len(QUANTILES), len(spread))))
 
 

@@ -79,6 +79,13 @@ class Snapshot:
         """Return the array of uint8 of this name, of this shape: None allows any length."""
         return self._typed(name, shape, np.uint8)
 
+    def places(self, name: str, count: int) -> NDArray[np.int64]:
+        """Return the list of this name, of places among `count`: each from 0 to below that."""
+        array = self.integers(name, (None,))
+        if array.size and not 0 <= array.min() <= array.max() < count:
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} holds a place that is not among {count}")
+        return array
+
     def totals(self, name: str, shape: tuple[int | None, ...], signed: Sequence[int] = ()) -> Vector:
         """Return the array of this name, none of whose numbers is below 0 but those in the `signed` last places."""
         array = self.array(name, shape)
