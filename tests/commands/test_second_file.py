@@ -101,6 +101,15 @@ def test_labels_are_learned_at_their_times_in_any_order(
     assert found["regret"] <= found["certificate"]
 
 
+def test_printed_predictions_are_in_the_order_of_the_rows(
+    clicks: Clicks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told(capsys, clicks, "--time", "when", "--predictions", tmp_path / "p.csv")
+    assert main(arguments(clicks, "--time", "when", "--predictions", "-")) == 0
+    printed = [line.split(",") for line in capsys.readouterr().out.splitlines()[1 : ROWS + 1]]
+    assert [(float(p), label) for p, label in printed] == predictions(tmp_path / "p.csv")
+
+
 def test_without_times_it_is_the_game_of_one_file(
     clicks: Clicks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -188,7 +197,7 @@ def test_a_run_goes_on_in_the_middle_bit_for_bit(
     monkeypatch.setattr("aioli.store.checkpoints.check_unchanged", lambda *_: None)  # the row was mended
     again = told(capsys, clicks, *asked, *kept)
     different = {name for name in whole if whole[name] != again[name]}
-    assert different <= {"seconds", "rows_per_second", "peak_memory_mib"}
+    assert different <= {"seconds", "regret_seconds", "rows_per_second", "peak_memory_mib"}
     assert out.read_bytes() == expected
 
 
@@ -261,3 +270,15 @@ def test_half_a_question_is_refused(clicks: Clicks, capsys: pytest.CaptureFixtur
         capsys.readouterr().err
     )
     assert main(["run", str(clicks.rows), "--labels", str(clicks.labels), "--key", "visit", "--time", "when"]) == 0
+
+
+def test_a_saved_model_goes_on_with_labels_of_a_second_file(
+    clicks: Clicks, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for path in (clicks.rows, clicks.labels):
+        path.write_text(path.read_text().replace("v", "").replace("isit", "visit"))  # keys that look like numbers
+    model = tmp_path / "model.aioli"
+    told(capsys, clicks, "--time", "when", "--save", model)
+    again = ["run", str(clicks.rows), "--labels", str(clicks.labels), "--key", "visit", "--model", str(model), "--json"]
+    assert main([*again, "--label", "clicked", "--time", "when"]) == 0
+    assert json.loads(capsys.readouterr().out)["rows"] == ROWS

@@ -3,8 +3,10 @@
 import gc
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for, show_to_adversary
@@ -14,9 +16,10 @@ from aioli.commands.printed_predictions import PrintedPredictions
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError, FileRefused, RowRefused
 from aioli.evaluate.delayed import LatePlayer
-from aioli.evaluate.loop import Observer
+from aioli.evaluate.loop import Announced, Observer
 from aioli.evaluate.run import Run
 from aioli.learners.protocol import AnyLearner
+from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
@@ -68,12 +71,13 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         show_to_adversary(stream, learner)
         check_answers(stream, late)
         with _spool(options, kept) as spool:
-            observers: list[Observer] = [] if spool is None or options.labels is not None else [spool]
+            told: list[Observer] = [] if spool is None else [spool]
             if options.predictions == STANDARD_OUTPUT:
-                observers.append(PrintedPredictions(stream.labels, sys.stdout))
-            run = Run(stream, learner, observers, with_extremes=options.report is not None, delay=late)
-            if spool is not None and options.labels is not None and isinstance(run.player, LatePlayer):
-                run.player.record = spool.add  # in the order of the rows, whatever that of the labels
+                told.append(PrintedPredictions(stream.labels, sys.stdout))
+            joined = options.labels is not None
+            run = Run(stream, learner, [] if joined else told, with_extremes=options.report is not None, delay=late)
+            if joined and isinstance(run.player, LatePlayer):
+                run.player.record = partial(_announce, told)  # in the order of the rows, whatever that of the labels
             if kept is not None:
                 kept.restore(run)
             with closing(run):
@@ -81,6 +85,12 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     if kept is not None:
         kept.remove()
     check_both_classes(options.name, run)
+
+
+def _announce(told: Sequence[Observer], p: Vector, y: Vector) -> None:
+    """Tell observers of rows when they are announced; y is NaN where a row has no label."""
+    for observer in told:
+        observer.played(Announced(p, y), len(p))
 
 
 def _earlier(model: str) -> tuple[AnyLearner, Snapshot]:

@@ -10,7 +10,7 @@ from aioli.errors import FileRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.marks import Mark
-from aioli.streams.files.table import SKIPPED, SparseTable, Table
+from aioli.streams.files.table import CATEGORY, SKIPPED, SparseTable, Table
 from aioli.streams.filestream import FileStream, Reading
 from aioli.streams.label_file import LabelFile
 from aioli.streams.protocol import Batch
@@ -63,6 +63,7 @@ class JoinedStream(FileStream):
         except BaseException:
             self.close()
             raise
+        self.kinds[key] = CATEGORY  # as it is written, also where a model's columns are gone on with
         self.labels = label_file.labels
         self._used: NDArray[np.bool_] = np.zeros(len(label_file), dtype=np.bool_)
         self._clock, self._without, self._repeated, self._early = NO_TIME, 0, 0, 0
