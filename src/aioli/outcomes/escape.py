@@ -33,7 +33,6 @@ __all__ = ["Escape"]
 GUESSES = 3
 COUNTS = 3
 ROWS, NEW, ONCE = range(COUNTS)
-LONG = 1 << 20  # rows after which one more of a known class changes little
 MANY = 2  # rows of a class beyond which it is not asked how many
 
 
@@ -71,14 +70,6 @@ class Escape:
         announced = np.empty(len(codes))
         play_escapes(self.counts, self.shares, self.seen, codes, announced)
         return announced
-
-    def begin(self, rows: int) -> None:
-        """Count so many rows of two classes, both of which came at the beginning."""
-        played = np.zeros(min(rows, LONG), np.int64)
-        played[1:2] = 1
-        self.play(played)
-        self.seen = np.full(2, MANY, np.int64)
-        self.counts[...] = max(rows, 2), 2, 0
 
     def code_length(self) -> float:
         r"""Return the most that the escape can have cost in all: $n\,h(u/n) + \tfrac12\log n + \log 2 + \log 3$. O(1).

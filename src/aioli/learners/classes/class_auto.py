@@ -16,6 +16,7 @@ from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes, Codes, Label
+from aioli.outcomes.escape import Escape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
@@ -105,7 +106,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         learner._ensemble = ClassEnsemble.after_two(two, None)
         learner._rounds, learner._loss = two.rounds, loss
         learner._before = loss, float(certificate)
-        learner._escape.begin(two.rounds)
+        learner._escape = Escape.after(two.rounds, 2)
         return learner
 
     # ---- what it knows
