@@ -273,21 +273,22 @@ class Auto(Remembering, ColumnLearner):
     def with_classes(self, negative: Label = 0, positive: Label = 1) -> ClassAuto:
         """Return the learner of many classes that goes on from what this one knows; this one stays as it is.
 
-        `negative` and `positive` are what 0 and 1 meant. The mixture of two classes, as far as its experts are on views
-        of the columns, becomes an expert among the others, of half of the shares; what the columns have shown stays,
-        and so do the coefficients of linear experts. The certificate is what was proven so far plus what is proven from
-        now on (docs/classes.md).
+        `negative` and `positive` are what 0 and 1 meant. A copy of this learner becomes an expert among the others, of
+        half of the shares; what the columns have shown stays, and so do the coefficients of linear experts. The
+        certificate is what was proven so far plus what is proven from now on (docs/classes.md).
         """
-        if isinstance(self._player, Wide) or (self.n_features_ or 0) > MANY_COLUMNS:
+        if (self.n_features_ or 0) > MANY_COLUMNS:
             raise CapabilityMissing(
-                "wide rows of two classes do not go on with a third; begin with AIOLI(classes=…), or Auto(classes=…)"
+                f"rows of {self.n_features_} columns do not go on with a third class; more than {MANY_COLUMNS} columns "
+                "are for two classes only"
             )
         narrow = self._player.narrow if isinstance(self._player, NarrowAndWide) else self._player
         linear = narrow.dense if isinstance(narrow, BendingEnsemble) else narrow
-        columns = (self.n_features_ or 0) - (linear.n_features_ or 0)
-        if columns and self._begun:  # which only wide experts have read
-            linear = DenseEnsemble.restore(linear.snapshot()).grow(columns)
-        many = ClassAuto.after_two(linear, (negative, positive), self.loss, self.certificate())
+        dense = linear if isinstance(linear, DenseEnsemble) and self._begun else None
+        if dense is not None and dense.n_features_ != self.n_features_:  # columns that only wide experts have read
+            columns = (self.n_features_ or 0) - (dense.n_features_ or 0)
+            dense = DenseEnsemble.restore(dense.snapshot()).grow(columns)
+        many = ClassAuto.after_two(self, dense, float(self.certificate()), (negative, positive))
         many.feature_names_ = self.feature_names_
         return many
 

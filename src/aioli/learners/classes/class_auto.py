@@ -11,6 +11,7 @@ from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.classes.base import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES
+from aioli.learners.classes.first_two import TwoClasses
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -91,21 +92,22 @@ class ClassAuto(Remembering, ClassRowsLearner):
         return self._ensemble
 
     @classmethod
-    def after_two(cls, two: DenseEnsemble, labels: tuple[Label, Label], loss: float, certificate: Certificate) -> Self:
-        """Return the learner that goes on from an ensemble of two classes; `labels` are what 0 and 1 meant.
+    def after_two(
+        cls, two: TwoClasses, linear: DenseEnsemble | None, proven: float, labels: tuple[Label, Label]
+    ) -> Self:
+        """Return the learner that goes on from one of two classes; `labels` are what 0 and 1 meant.
 
-        Rows, loss and certificate of the learner whose ensemble it was are kept; the escape to unknown classes is
-        played from now on.
+        Its linear experts, where it has some, hand over what the columns have shown; `proven` is its certificate. Rows
+        and loss are kept; the escape to unknown classes is played from now on.
         """
         learner = cls(classes="any")
-        learner._names = two.feature_names_
-        if two.views is None:
+        if two.n_features_ is None:
             return learner
         learner._labels.add(labels)
         learner._weights = np.zeros(2)
-        learner._ensemble = ClassEnsemble.after_two(two, None)
-        learner._rounds, learner._loss = two.rounds, loss
-        learner._before = loss, float(certificate)
+        learner._ensemble = ClassEnsemble.after_two(two, linear)
+        learner._rounds, learner._loss = two.rounds, two.loss
+        learner._before = two.loss, proven
         learner._escape = Escape.after(two.rounds, 2)
         return learner
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, FIRST_TWO, ROW, ClassExpert, experts_for
-from aioli.learners.classes.first_two import FirstTwoState
+from aioli.learners.classes.first_two import FirstTwoState, TwoClasses
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.class_labels import Codes
@@ -183,24 +183,26 @@ class ClassEnsemble:
     # ---- its life
 
     @classmethod
-    def after_two(cls, two: DenseEnsemble, experts: int | None) -> Self:
-        """Return the ensemble that goes on from one of two classes, which becomes one of its experts.
+    def after_two(cls, two: TwoClasses, linear: DenseEnsemble | None) -> Self:
+        """Return the ensemble that goes on from a learner of two classes, which becomes one of its experts.
 
-        What the columns have shown stays, and so do the coefficients of experts that were played before.
+        What the columns have shown to its linear experts stays, and so do the coefficients of those played here too.
         """
-        assert two.views is not None
-        made = cls(experts, two.views.width, 2)
-        made.bases.views = Views.restore(two.views.snapshot())
-        learned = {
-            (expert.view, expert.forgetting): state for expert, state in zip(two.playing, two.states, strict=True)
-        }
-        for player in made.players:
+        made = cls(None, two.n_features_ or 0, 2)
+        if linear is not None and linear.views is not None:
+            made._take_over(linear, linear.views)
+        made.mixture = made.mixture.joined(0.5)
+        made.players.append(Player(FIRST_TWO, FirstTwoState.copied(two)))
+        return made
+
+    def _take_over(self, linear: DenseEnsemble, views: Views) -> None:
+        self.bases.views = Views.restore(views.snapshot())
+        playing = zip(linear.playing, linear.states, strict=True)
+        learned = {(expert.view, expert.forgetting): state for expert, state in playing}
+        for player in self.players:
             state = learned.get((player.expert.view.name, player.expert.forgetting))
             if isinstance(player.state, SharedState) and state is not None:
                 player.state.take_two(state)
-        made.mixture = made.mixture.joined(0.5)
-        made.players.append(Player(FIRST_TWO, FirstTwoState(DenseEnsemble.restore(two.snapshot()), 2)))
-        return made
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row."""

@@ -1,31 +1,42 @@
-"""The ensemble that knew two classes, as an expert among many classes: nothing that it has learned is lost."""
+"""The learner that knew two classes, as an expert among many classes: nothing that it has learned is lost."""
 
-from typing import Self
+import copy
+from typing import Protocol, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.protocol import Grows, Saves, Weighs
+from aioli.learners.registry import restore_learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["FirstTwoState"]
+__all__ = ["FirstTwoState", "TwoClasses"]
+
+
+class TwoClasses(Grows, Saves, Weighs, Protocol):
+    """A learner of two classes that weighs rows, grows and saves."""
 
 
 class FirstTwoState:
     r"""Plays the game of the first two classes on, and gives each class besides its share of the rows.
 
     Where n rows have come, $n_k$ of class k, $p_k = (n_k + \tfrac12)/(n + \tfrac K2)$ for a later class; the first two
-    share the rest as the ensemble of two classes says, and it learns from their rows alone.
+    share the rest as the learner of two classes says, and it learns from their rows alone.
     """
 
-    def __init__(self, two: DenseEnsemble, classes: int) -> None:
+    def __init__(self, two: TwoClasses, classes: int) -> None:
         self.two = two
         self.counts: Vector = np.zeros(classes)
         self.counts[0] = two.rounds  # of both together
+
+    @classmethod
+    def copied(cls, two: TwoClasses) -> Self:
+        """Return the state of a learner that has just known two classes, which stays as it is."""
+        return cls(copy.deepcopy(two), 2)
 
     @property
     def width(self) -> int:
@@ -71,7 +82,7 @@ class FirstTwoState:
         self.counts = np.append(self.counts, 0.0)
 
     def snapshot(self) -> Snapshot:
-        """Return the ensemble of two classes, and the counts."""
+        """Return the learner of two classes, and the counts."""
         return Snapshot("FirstTwoState", arrays={"counts": self.counts.copy()}, parts={"two": self.two.snapshot()})
 
     @classmethod
@@ -81,7 +92,7 @@ class FirstTwoState:
         counts = given.array("counts", (None,))
         if counts.size < 2 or not (counts >= 0.0).all():
             raise SnapshotRefused(f"in a FirstTwoState, the counts are {counts.tolist()}")
-        made = cls(DenseEnsemble.restore(given.part("two")), counts.size)
+        made = cls(cast(TwoClasses, restore_learner(given.part("two", "Auto"))), counts.size)
         made.counts[...] = counts
         return made
 
