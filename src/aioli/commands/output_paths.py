@@ -19,7 +19,7 @@ def check_outside(folder: str, paths: Iterable[str | None]) -> None:
     """Refuse to read or write what a checkpoint's folder keeps for itself: it is deleted when the run is over."""
     kept = Path(folder).resolve()
     for path in (Path(name).resolve() for name in paths if name is not None):
-        if path == kept:
+        if path == kept and not path.is_file():
             raise ValueError(f"{path}: is the folder of the checkpoint; give the checkpoint a folder of its own")
         if path.parent == kept and path.name.casefold() in OWN_FILES:
             raise ValueError(
