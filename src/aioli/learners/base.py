@@ -15,6 +15,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
+from aioli.streams.matrices import names_in
 from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["ColumnLearner", "CountsLosses", "RowsLearner"]
@@ -183,7 +184,11 @@ class RowsLearner(NamedColumns, PredictsRows[Checked], ColumnLearner):
         these rows, or announcements in the order of the rows (`Announcements.joined`).
         """
         rows = self._rows(X)
-        return self._play(rows, as_labels(y, len(rows)), weights, logits, announced)
+        p = self._play(rows, as_labels(y, len(rows)), weights, logits, announced)
+        if self._names is None:  # a data frame to come may have its columns in another order
+            names = names_in(X)
+            self._names = names if names is not None and len(names) == self.n_features_ else None
+        return p
 
     def _learn_one(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
         """Learn from one row of any kind, through the border."""

@@ -13,7 +13,7 @@ from aioli.errors import UNCHANGED, ParameterRefused, RowRefused
 if TYPE_CHECKING:
     from scipy.sparse import coo_array, csr_array
 
-__all__ = ["FILL", "Values", "as_matrix", "is_sparse", "unmasked"]
+__all__ = ["FILL", "Values", "as_matrix", "is_sparse", "names_in", "unmasked"]
 
 FILL = "drop it or fill it first"
 NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
@@ -27,9 +27,35 @@ def is_sparse(X: object) -> bool:
     return loaded is not None and bool(loaded.issparse(X))
 
 
+@runtime_checkable
+class _NamesColumns(Protocol):
+    """A data frame, of pandas or of polars, whose columns can be taken by a list of their names."""
+
+    @property
+    def columns(self) -> Iterable[object]: ...
+
+    def __getitem__(self, names: list[str], /) -> object: ...
+
+
+def names_in(X: object) -> list[str] | None:
+    """Return the names of a data frame's columns; None where X is none, or they are not strings or not distinct."""
+    if not isinstance(X, _NamesColumns):
+        return None
+    names = [name for name in X.columns if isinstance(name, str)]
+    return names if names and len(set(names)) == len(list(X.columns)) else None
+
+
+def in_order_of(X: object, names: Sequence[str] | None) -> object:
+    """Return a data frame with its columns in this order, where it has just these; anything else as it is."""
+    if names is None or not isinstance(X, _NamesColumns):
+        return X
+    own = names_in(X)
+    return X[list(names)] if own is not None and own != list(names) and set(own) == set(names) else X
+
+
 def as_matrix(X: object, *, width: int | None, names: Sequence[str] | None, single: bool) -> Values:
     """Return a two-dimensional array or CSR matrix of real numbers, as wide as it must be, not yet converted."""
-    values = _two_dimensional(X, single=single)
+    values = _two_dimensional(in_order_of(X, names), single=single)
     count, columns = values.shape
     if count == 0 or columns == 0:
         raise _no_rows(
