@@ -127,8 +127,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     >>> model = AIOLIClassifier().fit(X[:500], y[:500]).partial_fit(X[500:], y[500:])
     >>> model.classes_
     array(['click', 'skip'], dtype='<U5')
-    >>> print(f"{model.score(X, y):.1f}")
-    0.8
+    >>> bool(model.score(X, y) > 0.75)
+    True
     """
 
     learners_: list[Learner] | list[ClassLearner]

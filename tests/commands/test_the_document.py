@@ -68,7 +68,7 @@ def test_every_command_of_the_document_runs_as_written(
         before, _, asked = line.rpartition("|")
         if before:  # `tail -f` would wait for rows that nobody writes
             sent = subprocess.run(before.replace(" -f ", " "), shell=True, check=True, capture_output=True).stdout
-            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(sent))))  # type: ignore[type-var]
+            monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(sent))))
         name, *arguments = shlex.split(asked, comments=True)
         assert name == "aioli"
         status = main(arguments)

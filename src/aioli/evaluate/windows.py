@@ -149,7 +149,7 @@ def change_points(windows: Sequence[Window]) -> list[Change]:
     >>> calm = [Window(100 * i + 1, 100 * i + 100, 0.14 + 0.01 * (i % 3), 0.3, None, 0.2) for i in range(50)]
     >>> later = [Window(100 * i + 1, 100 * i + 100, 0.31 - 0.01 * (i % 2), 0.3, None, 0.3) for i in range(50, 100)]
     >>> [str(change) for change in change_points(calm + later)]
-    ['changed near row 5,001: loss 0.15 → 0.31']
+    ['changed near row 5,001: loss 0.15 → 0.3']
     """
     if len(windows) < 4 * STEP:
         return []
