@@ -91,7 +91,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         `fit` shuffles the rows by fixed seeds, so many times, teaches a learner each shuffle, and averages the
         probabilities. None is up to 4 for `Auto`, by the number of rows, and 1 for other learners.
     passes
-        How many times `fit` plays the rows. None is 2 for `Auto` where ten rows or more come to a column, else 1.
+        How many times `fit` plays the rows. None is 1: experts that know rows by heart gain from a second pass what
+        new rows then cost.
 
     Attributes
     ----------

@@ -63,11 +63,11 @@ def test_several_orders_are_averaged_and_all_of_them_go_on() -> None:
     assert [learner.rounds for learner in model.learners_] == [200] * 3
 
 
-def test_a_chosen_learner_is_taught_once_and_auto_as_often_as_its_rows_bear() -> None:
+def test_a_chosen_learner_is_taught_one_order_and_auto_several_where_rows_are_few() -> None:
     assert plan_for(AIOLI(), (500, 20)) == (1, 1)
-    assert plan_for(Auto(), (500, 20)) == (4, 2)
-    assert plan_for(Auto(), (500, 60)) == (4, 1)  # too few rows a column
-    assert plan_for(Auto(), (10_000, 20)) == (2, 2)
+    assert plan_for(Auto(), (500, 20)) == (4, 1)
+    assert plan_for(Auto(), (10_000, 20)) == (2, 1)
+    assert plan_for(Auto(), (50_000, 20)) == (1, 1)
     assert plan_for(Auto(), (10_000, 20), orders=1, passes=5) == (1, 5)
     X, y = stream()
     for name, model in {"orders": AIOLIClassifier(orders=0), "passes": AIOLIClassifier(passes=0)}.items():

@@ -2,7 +2,7 @@ r"""Teaches learners of streams a batch whose order means nothing: the same rows
 
 Rows are first brought into an order that depends on what they hold alone, then shuffled by a fixed seed: a stream that
 is sorted by its label, or came group by group, teaches a learner of streams something that is not so. `Auto`, which
-takes nothing from its user, plays several shuffles twice, and its probabilities are averaged: measured beside
+takes nothing from its user, plays several shuffles, and its probabilities are averaged: measured beside
 cross-validated maximum likelihood (`python -m benchmarks.batch_call`, docs/batch.md).
 """
 
@@ -28,9 +28,6 @@ Words = NDArray[np.uint64]
 
 ORDERS = 4  # shuffles that are averaged, where rows are few and one shuffle differs from another
 SHUFFLED_ROWS = 20_000  # that all shuffles together may have, beyond one shuffle
-PASSES = 2
-ROWS_A_COLUMN = 10  # below it a second pass fits the rows too closely
-LONG = 200_000  # rows of which a second pass brings nothing
 BLOCK = 4096  # rows that are hashed at once
 
 
@@ -45,7 +42,7 @@ def plan_for(learner: AnyLearner, shape: tuple[int, int], orders: int | None = N
     """Return the shuffles and passes of a learner on rows of this shape: one of either, but for `Auto`, if not given.
 
     >>> plan_for(Auto(), (500, 20)), plan_for(Auto(), (500, 2000)), plan_for(Auto(), (1_000_000, 20))
-    (Plan(orders=4, passes=2), Plan(orders=4, passes=1), Plan(orders=1, passes=1))
+    (Plan(orders=4, passes=1), Plan(orders=4, passes=1), Plan(orders=1, passes=1))
     """
     rows, columns = shape
     usual = Plan(1, 1)  # whoever chooses a learner has chosen how strongly a row is learned
