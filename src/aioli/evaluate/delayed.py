@@ -74,8 +74,8 @@ class Delay:
 def read_delay(text: str) -> Delay:
     """Return the delay that a text writes: 500 rows, or 7d, 12h, 30m, 90s.
 
-    >>> read_delay("500"), read_delay("7d")
-    (Delay(rows=500, batch=None, seconds=None), Delay(rows=None, batch=None, seconds=604800.0))
+    >>> read_delay("500").rows, read_delay("7d").seconds
+    (500, 604800.0)
     """
     found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
     if found is None or (not found[2] and "." in found[1]):
