@@ -44,11 +44,10 @@ def plan_for(learner: AnyLearner, shape: tuple[int, int], orders: int | None = N
     >>> plan_for(Auto(), (500, 20)), plan_for(Auto(), (500, 2000)), plan_for(Auto(), (1_000_000, 20))
     (Plan(orders=4, passes=1), Plan(orders=4, passes=1), Plan(orders=1, passes=1))
     """
-    rows, columns = shape
-    usual = Plan(1, 1)  # whoever chooses a learner has chosen how strongly a row is learned
+    # One pass: trees and random features know rows by heart that they meet again, and are heard for it.
+    usual = Plan(1, 1)
     if isinstance(learner, (Auto, ClassAuto)):
-        shuffles = min(ORDERS, max(1, SHUFFLED_ROWS // max(rows, 1)))
-        usual = Plan(shuffles, PASSES if ROWS_A_COLUMN * columns <= rows <= LONG else 1)
+        usual = Plan(min(ORDERS, max(1, SHUFFLED_ROWS // max(shape[0], 1))), 1)
     return Plan(
         usual.orders if orders is None else require_whole("orders", orders, least=1),
         usual.passes if passes is None else require_whole("passes", passes, least=1),
