@@ -119,7 +119,7 @@ class Attack:
         except SnapshotRefused:
             return 0
         fate = try_model(made, self.place)
-        self.counts["model files"].refused += fate.status[0]
+        self.counts["model files"].refused += fate.status[0] == 1
         if not fate.holds:
             raise AssertionError(fate.said[-300:])
         return 1
