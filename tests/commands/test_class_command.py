@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import aioli
+from aioli import ClassAIOLI
 from aioli.cli import main
 from aioli.store.models import load_model
 
@@ -108,6 +109,7 @@ def test_a_saved_model_predicts_what_its_learner_does(
     printed = list(csv.DictReader(capsys.readouterr().out.splitlines()))
     assert [float(row["p_iris"]) for row in printed] == [row["probabilities"]["iris"] for row in rows]
     learner, _ = load_model(model)
+    assert isinstance(learner, ClassAIOLI)
     assert type(learner).load(model).rounds == ROWS  # a learner's own file, too
     assert main(["inspect", str(model), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["classes"] == [str(label) for label in learner.classes_]

@@ -1,19 +1,25 @@
 """Scores of K classes: what each is by its definition, and that cuts, merges and snapshots do not change them."""
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
 from aioli.errors import AioliError, SnapshotRefused
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.sums import Scores
+from aioli.numerics.compiling import Matrix
+
+Codes = NDArray[np.int64]
+Announced = tuple[Matrix, Codes]
 
 LABELS = ["ant", "bee", "cat", "dog", "eel"]
 
 
 @pytest.fixture
-def announced():
+def announced() -> Announced:
     """Honest probabilities of five classes, and the numbers of those that came."""
     rng = np.random.default_rng(3)
     P = rng.dirichlet(np.full(5, 0.6), size=600)
@@ -21,13 +27,13 @@ def announced():
     return P, y
 
 
-def counted(P, y, classes=LABELS, declared=True):
+def counted(P: Matrix, y: Codes, classes: Sequence[str] = LABELS, declared: bool = True) -> ClassScores:
     scores = ClassScores(classes, declared)
     scores.count(P, y.astype(float))
     return scores
 
 
-def test_every_score_is_its_definition(announced):
+def test_every_score_is_its_definition(announced: Announced) -> None:
     P, y = announced
     scores = counted(P, y)
     rows = np.arange(len(y))
@@ -45,7 +51,7 @@ def test_every_score_is_its_definition(announced):
     assert scores.kappa == pytest.approx(((best == y).mean() - chance) / (1 - chance), rel=1e-12)
 
 
-def test_the_area_of_a_class_against_the_rest_is_within_its_error_bound(announced):
+def test_the_area_of_a_class_against_the_rest_is_within_its_error_bound(announced: Announced) -> None:
     P, y = announced
     for k, one in enumerate(counted(P, y).by_class()):
         own, rest = P[y == k, k], P[y != k, k]
@@ -53,7 +59,7 @@ def test_the_area_of_a_class_against_the_rest_is_within_its_error_bound(announce
         assert abs(one.auc - exact) <= one.auc_error < 0.01
 
 
-def test_honest_probabilities_stay_within_what_chance_allows_and_others_do_not(announced):
+def test_honest_probabilities_stay_within_what_chance_allows_and_others_do_not(announced: Announced) -> None:
     P, y = announced
     honest = counted(P, y)
     assert honest.confidence.value < honest.confidence.limit
@@ -64,7 +70,7 @@ def test_honest_probabilities_stay_within_what_chance_allows_and_others_do_not(a
     assert counted(boastful, y).confidence.value > 2 * honest.confidence.limit
 
 
-def test_the_base_rate_is_that_of_the_running_shares_with_an_escape():
+def test_the_base_rate_is_that_of_the_running_shares_with_an_escape() -> None:
     scores = ClassScores(["a", "b"])
     scores.update([[0.5, 0.5]] * 4, ["a", "a", "b", "a"])
     # new: 1; a: (1 − 1.5/2)·1; new: 1.5/3; a: (1 − 2.5/4)·(2 + ½)/(3 + 1)
@@ -74,7 +80,7 @@ def test_the_base_rate_is_that_of_the_running_shares_with_an_escape():
     assert told.base_rate * 3 == pytest.approx(-math.log(0.5 * 0.75 * 0.5 / 3), rel=1e-12)  # Krichevsky and Trofimov's
 
 
-def test_a_class_that_nobody_knew_was_never_predicted():
+def test_a_class_that_nobody_knew_was_never_predicted() -> None:
     scores = ClassScores()
     scores.update([[0.5]], ["a"], ["a"])
     scores.update([[0.1, 0.9]], ["b"], ["a", "b"])  # 0.9 was the probability of something new
@@ -83,21 +89,21 @@ def test_a_class_that_nobody_knew_was_never_predicted():
     assert scores.confusion.tolist() == [[0.0, 0.0], [1.0, 0.0]]
 
 
-def test_classes_that_share_the_largest_probability_share_the_row():
+def test_classes_that_share_the_largest_probability_share_the_row() -> None:
     scores = ClassScores(LABELS, declared=True)
     scores.update([[0.2] * 5, [0.4, 0.4, 0.2, 0.0, 0.0]], ["eel", "ant"])
     assert scores.accuracy == pytest.approx((1 / 5 + 1 / 2) / 2)
     assert scores.top3 == pytest.approx((3 / 5 + 1) / 2)
 
 
-def growing(P, y):
+def growing(P: Matrix, y: Codes) -> tuple[Matrix, Codes, list[str]]:
     """The same game where a class is known from its first row on, as a learner of unknown classes announces it."""
     order = list(dict.fromkeys(y.tolist()))
     return P[:, order], np.array([order.index(code) for code in y]), [LABELS[k] for k in order]
 
 
 @pytest.mark.parametrize("cut", [1, 7, 250])
-def test_scores_do_not_depend_on_how_rows_are_cut(announced, cut):
+def test_scores_do_not_depend_on_how_rows_are_cut(announced: Announced, cut: int) -> None:
     P, y, names = growing(*announced)
     for t, code in enumerate(y):
         if t == 0 or code > y[:t].max():
@@ -115,7 +121,7 @@ def test_scores_do_not_depend_on_how_rows_are_cut(announced, cut):
     assert all(np.array_equal(a.arrays[name], b.arrays[name]) for name in a.arrays)
 
 
-def test_merged_scores_are_those_of_both_whatever_the_order_of_their_classes(announced):
+def test_merged_scores_are_those_of_both_whatever_the_order_of_their_classes(announced: Announced) -> None:
     P, y = announced
     both = counted(P, y)
     first, turned = counted(P[:205], y[:205]), [4, 2, 0, 1, 3]
@@ -130,7 +136,7 @@ def test_merged_scores_are_those_of_both_whatever_the_order_of_their_classes(ann
     assert sum(part.rows for part in merged.periods()) == len(y)
 
 
-def test_merging_scores_of_other_classes_knows_them_all():
+def test_merging_scores_of_other_classes_knows_them_all() -> None:
     first, second = ClassScores(["a", "b"]), ClassScores(["b", "c"])
     first.update([[0.6, 0.4]] * 3, ["a", "b", "a"])
     second.update([[0.7, 0.3]] * 2, ["b", "c"])
@@ -141,7 +147,7 @@ def test_merging_scores_of_other_classes_knows_them_all():
     assert sum(group.rows for group in merged.reliability(2)) == 5  # rows without it had no probability of it
 
 
-def test_two_classes_go_on_as_many():
+def test_two_classes_go_on_as_many() -> None:
     rng = np.random.default_rng(5)
     p = rng.random(500)
     y = (rng.random(500) < p).astype(float)
@@ -157,7 +163,7 @@ def test_two_classes_go_on_as_many():
     assert sum(group.rows for group in turned.reliability(2)) == 501
 
 
-def test_parts_of_the_stream_show_a_class_that_comes_late():
+def test_parts_of_the_stream_show_a_class_that_comes_late() -> None:
     scores = ClassScores(["a", "b"], declared=True)
     scores.update([[0.9, 0.1]] * 150 + [[0.2, 0.8]] * 50, ["a"] * 150 + ["b"] * 50)
     parts = scores.periods()
@@ -177,7 +183,7 @@ def test_parts_of_the_stream_show_a_class_that_comes_late():
         ([[0.5, 0.5]], ["a", "b"], "shape .* came for 2 labels and 2 classes"),
     ],
 )
-def test_what_is_refused_changes_nothing(P, labels, said):
+def test_what_is_refused_changes_nothing(P: object, labels: list[str], said: str) -> None:
     scores = ClassScores(["a", "b"])
     scores.update([[0.5, 0.5]], ["a"])
     before = scores.snapshot()
@@ -187,6 +193,6 @@ def test_what_is_refused_changes_nothing(P, labels, said):
     assert all(np.array_equal(before.arrays[name], after.arrays[name]) for name in before.arrays)
 
 
-def test_a_snapshot_of_another_kind_is_refused():
+def test_a_snapshot_of_another_kind_is_refused() -> None:
     with pytest.raises(SnapshotRefused, match="not of a ClassScores"):
         ClassScores.restore(Scores().snapshot())

@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from aioli import AIOLI, Algorithm2
+from aioli import AIOLI, Algorithm2, ClassAIOLI
 from aioli.errors import RowRefused
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.progressive import Checkpoint, progressive
@@ -265,7 +265,7 @@ def test_many_classes_are_played_by_the_same_loop() -> None:
     y = rng.integers(3, size=90)
     X = rng.normal(size=(90, 2)) + np.column_stack([y == 1, 2.0 * (y == 2)])
     names = np.array(["ant", "bee", "cat"])[y]
-    scores, direct = ClassScores(), AIOLI(classes="any")
+    scores, direct = ClassScores(), ClassAIOLI(classes="any")
     points = list(progressive(AIOLI(classes="any"), [(X[:40], names[:40]), (X[40:], names[40:])], scores=[scores]))
     P = direct.learn_many(X, names)
     own = [direct.classes_.index(label) for label in names]
