@@ -68,9 +68,15 @@ class Tickets:
         count = 0 if memory is None else memory.shape[-1] - MEMORY
         if memory is None or count <= 0:
             return
+        said = memory[..., :count]
+        if isinstance(self.learner, Auto) and len(self.learner.weights_) < count:
+            # a mixture of the linear experts as one and of companions, then those experts' own
+            linear = len(self.learner._linear_experts.weights_) if self.learner._linear_experts else 0
+            companions = len(self.learner.weights_) - linear
+            said = np.concatenate([memory[..., -linear - MEMORY : -MEMORY], memory[..., 1 : 1 + companions]], axis=-1)
         if not self.experts.shape[1]:
-            self.experts = np.full((len(self._y), count), np.nan)
-        self.experts[rows] = memory[..., :count]
+            self.experts = np.full((len(self._y), said.shape[-1]), np.nan)
+        self.experts[rows] = said
 
 
 def best_expert(contender: Tickets, y: Vector) -> tuple[Vector, str]:

@@ -210,7 +210,7 @@ def no_space(*_: object, **__: object) -> Any:
         (lambda patch: patch.setattr(os, "fsync", no_space), "out.csv"),
         (lambda patch: patch.setattr(summary, "write_predictions", no_space), "standard output"),
         (lambda patch: patch.setattr("aioli.store.predictions._write_csv", no_space), "out.csv"),
-        (lambda patch: patch.setattr(Path, "write_bytes", no_space), "model.aioli"),
+        (lambda patch: patch.setattr("aioli.snapshots.codec.replacing", no_space), "model.aioli"),
         (lambda patch: patch.setattr("aioli.report.page.page", no_space), "page.html"),
     ],
 )
