@@ -13,6 +13,7 @@ from aioli.learners.announcements import Announcement, Late
 from aioli.learners.base import RowsLearner
 from aioli.learners.classes.class_aioli import ClassAIOLI
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
+from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
@@ -36,7 +37,7 @@ FARTHEST = 1e100  # log-odds beyond which a late label is refused, as `streams.r
 ROUNDS = RULES + Tally.ROUNDS  # of a state's buffer: where the rows learned from are counted
 
 
-class AIOLI(Remembering, RowsLearner[Rows]):
+class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):

@@ -12,6 +12,7 @@ from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
+from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.learners.wide_experts import EXPERTS
@@ -38,7 +39,7 @@ SPARSE_COLUMNS, SPARSE_SHARE = 200, 0.25  # more columns than this, of which at 
 MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eight matrices of so many take 256 MB
 
 
-class Wide(Remembering, RowsLearner[SparseRows]):
+class Wide(Parametrised, Remembering, RowsLearner[SparseRows]):
     r"""Online logistic regression for wide and sparse rows: words, clicks, one-hot categories. Nothing to tune.
 
     AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`states.sparse.diagonal`),

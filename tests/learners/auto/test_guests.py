@@ -1,5 +1,7 @@
 """Guests: a model of your own is heard, corrected, fitted anew, and dismissed when it fails."""
 
+import copy
+
 import numpy as np
 import pytest
 from auto_memory import memory
@@ -88,6 +90,15 @@ def test_a_learner_with_a_guest_of_ones_own_cannot_be_saved() -> None:
     learner.learn_many(X, y)
     with pytest.raises(CapabilityMissing, match="guest Oracle"):
         learner.snapshot()
+
+
+def test_a_copy_of_a_learner_with_a_guest_goes_on_alone() -> None:
+    X, y = crossed(200)
+    learner = Auto(guests=[Oracle()], refit="doubling")
+    learner.learn_many(X[:100], y[:100])
+    copied = copy.deepcopy(learner)
+    assert_array_equal(copied.learn_many(X[100:], y[100:]), learner.learn_many(X[100:], y[100:]))
+    assert copied.loss == learner.loss
 
 
 def test_columns_that_come_later_are_seen_at_the_next_fit() -> None:

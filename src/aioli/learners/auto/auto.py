@@ -14,8 +14,9 @@ from aioli.learners.auto.narrow_and_wide import NarrowAndWide
 from aioli.learners.base import ColumnLearner
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
+from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
-from aioli.learners.remembering import Remembering
+from aioli.learners.remembering import RemembersParts
 from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
@@ -32,7 +33,7 @@ Dense = DenseEnsemble | BendingEnsemble
 Player = Dense | NarrowAndWide | Wide
 
 
-class Auto(Remembering, ColumnLearner):
+class Auto(Parametrised, RemembersParts, ColumnLearner):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
     Nobody who streams data knows B, λ or whether the world drifts. Here eleven learners play side by side, on views of

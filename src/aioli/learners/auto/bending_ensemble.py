@@ -17,7 +17,7 @@ from aioli.learners.auto.experts import Expert
 from aioli.learners.auto.guests import GuestCompanion
 from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
-from aioli.learners.remembering import Remembering
+from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit, sigmoid, sigmoid_many, softplus, softplus_many
 from aioli.snapshots.tree import Snapshot
@@ -39,7 +39,7 @@ ROUNDS, LOSS, LATE, GAIN, SAVED, LINEAR_LOSS, BEGUN, RETIRED, CALM = range(9)  #
 KINDS = {kind.__name__: kind for kind in (ForestCompanion, KernelCompanion, GuestCompanion)}
 
 
-class BendingEnsemble(Remembering, RowsLearner[Rows]):
+class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     r"""A mixture of `DenseEnsemble` and of companions' members, by the mixture and stackers that it has itself.
 
     Each companion holds a prior share of $0.6/C$, divided among its members: what is announced loses at most
@@ -57,7 +57,8 @@ class BendingEnsemble(Remembering, RowsLearner[Rows]):
         The others, none of which has learned from a row.
     """
 
-    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
+    # without SAVES: the Auto that it is part of restores it
+    capabilities = (RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}) - {Capability.SAVES}
 
     def __init__(self, dense: DenseEnsemble, companions: Sequence[Companion]) -> None:
         RowsLearner.__init__(self)

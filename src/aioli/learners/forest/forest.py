@@ -9,6 +9,7 @@ from aioli.errors import AnnouncementRefused, CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import require_whole, with_parameters, written_parameters
+from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
@@ -26,7 +27,7 @@ HEAVIEST = 1e6  # a weight that costs no tree its digits
 ROUNDS, WEIGHT, LOSS = range(3)
 
 
-class Forest(Remembering, RowsLearner[Rows]):
+class Forest(Parametrised, Remembering, RowsLearner[Rows]):
     r"""Online trees for a world that bends: no parameter to tune, no unit that matters, a bounded memory.
 
     Each tree grows with every row (a Mondrian process on ranks), and predicts by all of its prunings at once, which

@@ -14,6 +14,7 @@ from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture, FeatureMap
 from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.scales import FARTHEST, METRICS
 from aioli.learners.parameters import with_parameters
+from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability, Learner, learns_late
 from aioli.learners.registry import is_restorable, restore_learner
 from aioli.learners.remembering import RemembersParts
@@ -69,7 +70,7 @@ class FeatureMap(Forecaster):
         return scaled
 
 
-class FeatureMapLearner(RemembersParts, RowsLearner[Rows]):
+class FeatureMapLearner(Parametrised, RemembersParts, RowsLearner[Rows]):
     """A kernel approximation over any learner. A subclass writes `_maps`, which makes its maps, and `_parameters`."""
 
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:

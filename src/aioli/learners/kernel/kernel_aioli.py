@@ -17,6 +17,7 @@ from aioli.learners.base import RowsLearner
 from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
 from aioli.learners.parameters import as_given, with_parameters, written_parameters
+from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Vector
@@ -42,7 +43,7 @@ __all__ = ["KernelAIOLI"]
 WIDEST = 1e100  # of a row's columns, well below where a square would overflow; the kernel's space has its own limit
 
 
-class KernelAIOLI(RemembersParts, RowsLearner[Rows | SparseRows]):
+class KernelAIOLI(Parametrised, RemembersParts, RowsLearner[Rows | SparseRows]):
     r"""AIOLI with a kernel: curved boundaries, the same rounds, and the same kind of bound.
 
     With $k_x$ the kernel of x with the t rows so far, K that among them, and $D = \mathrm{diag}(2\lambda/h_s)$, a round
