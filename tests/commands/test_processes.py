@@ -91,7 +91,20 @@ def test_a_run_that_waits_for_input_that_never_comes_can_be_ended(signalled: boo
     """The reading thread cannot be woken; the process ends all the same, and says why."""
     kept = tmp_path / "kept"
     process = started(
-        *("run", "-", "--label", "bought", "--classes", "two", "--learner", "AIOLI", "--checkpoint", kept, "--every", 0),
+        *(
+            "run",
+            "-",
+            "--label",
+            "bought",
+            "--classes",
+            "two",
+            "--learner",
+            "AIOLI",
+            "--checkpoint",
+            kept,
+            "--every",
+            0,
+        ),
         stdin=subprocess.PIPE,
     )
     rows = [",".join(row) + "\n" for row in visits(40_000)]  # more than a block, which is what is read at a time
