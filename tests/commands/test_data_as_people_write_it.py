@@ -124,7 +124,7 @@ WRITTEN = {
 } | {f"missing as {token}": table(dressed(missing=token)) for token in ("NA", "#N/A", "-", "null", "NaN", "?")}
 
 
-# compiled loops alone: companions take products by BLAS, whose last digits were seen to differ once between two calls
+# compiled loops alone: the last digits of companions, which multiply matrices, were seen to differ once
 LEARNER = "Auto(budget='fast')"
 
 

@@ -9,6 +9,7 @@ from aioli.errors import SnapshotRefused
 from aioli.learners.kernel.random_features import RandomFeatures
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many
+from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Snapshot
 from aioli.states.forest.state import MEMBERS, ForestState
 
@@ -102,12 +103,14 @@ class KernelCompanion(Companion):
 
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
-        return self._learner.predict_logit_many(np.clip(X, -FARTHEST, FARTHEST))[:, None]
+        with one_blas_thread():  # a product on two threads may round apart from one on one
+            return self._learner.predict_logit_many(np.clip(X, -FARTHEST, FARTHEST))[:, None]
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
         stakes = np.minimum(weights, self._learner._base.heaviest)
-        return finite_logit_many(self._learner.learn_many(np.clip(X, -FARTHEST, FARTHEST), y, stakes))[:, None]
+        with one_blas_thread():
+            return finite_logit_many(self._learner.learn_many(np.clip(X, -FARTHEST, FARTHEST), y, stakes))[:, None]
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
