@@ -2,13 +2,14 @@
 
 import multiprocessing
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import pytest
 
 from aioli.numerics import threads as side_by_side
-from aioli.numerics.threads import do_all
+from aioli.numerics.threads import do_all, one_blas_thread
 
 
 @pytest.fixture(autouse=True)
@@ -80,3 +81,50 @@ def test_a_child_has_threads_of_its_own() -> None:
     assert queue.get(timeout=20.0) == list(range(9))
     child.join(timeout=20.0)
     assert child.exitcode == 0
+
+
+class CountedPools:
+    """Stands for BLAS: how often it was limited and freed."""
+
+    def __init__(self) -> None:
+        self.limited = self.freed = 0
+
+    @contextmanager
+    def limit(self, *, limits: int, user_api: str) -> Iterator[None]:
+        assert (limits, user_api) == (1, "blas")
+        self.limited += 1
+        yield
+        self.freed += 1
+
+
+@pytest.fixture
+def pools(monkeypatch: pytest.MonkeyPatch) -> CountedPools:
+    pools = CountedPools()
+    monkeypatch.setattr(side_by_side, "_thread_pools", lambda: pools)
+    return pools
+
+
+def test_a_task_may_keep_blas_to_one_thread_while_its_caller_does(pools: CountedPools) -> None:
+    meeting = threading.Barrier(3, timeout=20.0)  # is broken if a task waits for its caller to leave
+
+    def task() -> None:
+        with one_blas_thread():
+            meeting.wait()
+
+    with one_blas_thread():
+        do_all([task] * 3)
+        assert (pools.limited, pools.freed) == (1, 0)
+    assert (pools.limited, pools.freed) == (1, 1)
+
+
+def test_blas_is_freed_by_the_last_that_leaves(pools: CountedPools) -> None:
+    first, second = one_blas_thread(), one_blas_thread()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    assert (pools.limited, pools.freed) == (1, 0)
+    second.__exit__(None, None, None)
+    assert (pools.limited, pools.freed) == (1, 1)
+    with pytest.raises(ZeroDivisionError), one_blas_thread():
+        fail()
+    assert (pools.limited, pools.freed) == (2, 2)

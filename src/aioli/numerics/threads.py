@@ -7,7 +7,7 @@ import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 from typing import Protocol
 
@@ -56,8 +56,43 @@ def _pool(_process: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(MOST - 1, thread_name_prefix="aioli")
 
 
-# Who limits BLAS must also be the one to free it: threads that limited it side by side left it limited for good.
-_limiting = threading.RLock()
+class _OneBlasThread:
+    """Keeps BLAS, which has one setting for the whole process, to one thread while anybody asks for it.
+
+    The first to enter limits it, the last to leave frees it. Nobody waits for anybody in between: a lock held for the
+    whole time would let a task wait for its caller, who waits for the task.
+    """
+
+    def __init__(self) -> None:
+        self._changing = threading.Lock()
+        self._inside = 0
+        self._limit: AbstractContextManager[object] = nullcontext()
+
+    def enter(self, pools: "ThreadPools") -> None:
+        with self._changing:
+            if self._inside == 0:
+                self._limit = pools.limit(limits=1, user_api="blas")
+                self._limit.__enter__()
+            self._inside += 1
+
+    def leave(self) -> None:
+        with self._changing:
+            self._inside -= 1
+            if self._inside == 0:
+                self._limit.__exit__(None, None, None)
+
+
+_one_blas_thread = _OneBlasThread()
+
+
+def _after_fork() -> None:
+    """Forget who was inside: of the parent's threads only the one that forked goes on."""
+    global _one_blas_thread
+    _one_blas_thread = _OneBlasThread()
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 @contextmanager
@@ -71,18 +106,22 @@ def one_blas_thread() -> Iterator[None]:
     if pools is None:
         yield
         return
-    with _limiting, pools.limit(limits=1, user_api="blas"):
+    limit = _one_blas_thread
+    limit.enter(pools)
+    try:
         yield
+    finally:
+        limit.leave()
 
 
 @contextmanager
 def one_thread_each() -> Iterator[None]:
     """Keep every library that has threads to one, where threadpoolctl is installed to tell it: models of few rows."""
-    pools = _thread_pools()
-    if pools is None:
+    if _thread_pools() is None:
         yield
         return
-    with _limiting, importlib.import_module("threadpoolctl").threadpool_limits(limits=1):
+    # OpenMP counts for each thread by itself, and its libraries may have been loaded since BLAS was found
+    with one_blas_thread(), importlib.import_module("threadpoolctl").threadpool_limits(limits=1, user_api="openmp"):
         yield
 
 
