@@ -1,4 +1,4 @@
-"""Every method of the comparison, by name: ours, the peers untuned, and what tuning in hindsight could do."""
+"""Every method of the comparison, by name: ours, linear peers untuned and tuned in hindsight, trees, batch models."""
 
 import importlib.util
 from collections.abc import Callable, Iterable, Sequence
@@ -6,13 +6,17 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-import aioli
+from aioli import AIOLI, Auto
 from aioli.numerics.compiling import Matrix, Vector
 from benchmarks import rivals, tuned
+from benchmarks.late_contenders import PEERS
+from benchmarks.late_labels import Contender, Stream
+from benchmarks.online_contenders import BATCHES, TREES, announced_in_time, auto_in_blocks
 
 __all__ = ["METHODS", "Announced", "Family", "Method", "choose_methods"]
 
-Family = Literal["ours", "untuned", "tuned"]
+Family = Literal["ours", "untuned", "tuned", "trees", "refitted"]
+Contend = Callable[[Stream], Contender]
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Method:
     play: Callable[[Matrix, Vector], Announced]
     needs: str
     stage: int = 0
+    contend: Contend | None = None  # how it plays where labels are late; None where it cannot
 
     @property
     def available(self) -> bool:
@@ -50,19 +55,25 @@ def choose_methods(wanted: Sequence[str]) -> list[Method]:
     return [method for method in METHODS.values() if not wanted or {method.name, method.family} & set(wanted)]
 
 
-def _ours(name: str) -> Method:
+def _ours(name: str, make: Callable[[], Any], contend: Contend | None = None, stage: int = 0) -> Method:
     def play(X: Matrix, y: Vector) -> Announced:
-        learner: Any = getattr(aioli, name)()
-        return Announced(learner.learn_many(X, y))
+        return Announced(make().learn_many(X, y))
 
-    return Method(name.lower(), "ours", play, f"aioli:{name}")
+    return Method(name, "ours", play, "sklearn" if stage else "aioli", stage, contend)
 
 
 def _untuned(name: str, rival: Callable[..., Iterable[float]], *settings: object, needs: str, stage: int = 0) -> Method:
     def play(X: Matrix, y: Vector) -> Announced:
         return Announced(rival(X, y, *settings))
 
-    return Method(name, "untuned", play, needs, stage)
+    return Method(name, "untuned", play, needs, stage, PEERS[name].make if name in PEERS else None)
+
+
+def _contending(name: str, family: Family, contend: Contend, needs: str) -> Method:
+    def play(X: Matrix, y: Vector) -> Announced:
+        return Announced(announced_in_time(contend(Stream(X, y)), len(y)))
+
+    return Method(name, family, play, needs, 3, contend)
 
 
 def _tuned(name: str, play_once: tuned.Play, kind: str = "step") -> Method:
@@ -73,8 +84,9 @@ def _tuned(name: str, play_once: tuned.Play, kind: str = "step") -> Method:
 METHODS: dict[str, Method] = {
     method.name: method
     for method in (
-        _ours("Auto"),
-        _ours("AIOLI"),
+        _ours("auto", Auto, auto_in_blocks("usual")),
+        _ours("auto-best", partial(Auto, budget="best"), auto_in_blocks("best"), stage=3),
+        _ours("aioli", AIOLI),
         _untuned("river-sgd-0.01", rivals.river, "SGD", 0.01, needs="river"),
         _untuned("river-sgd-0.1", rivals.river, "SGD", 0.1, needs="river"),
         _untuned("river-adagrad", rivals.river, "AdaGrad", needs="river"),
@@ -89,5 +101,7 @@ METHODS: dict[str, Method] = {
         _untuned("sklearn-sgd", rivals.sklearn_sgd, needs="sklearn", stage=1),
         _untuned("glm-laplace", rivals.bayesian_glm, "LaplaceApproximator", needs="bayesianbandits", stage=2),
         _untuned("glm-rvga", rivals.bayesian_glm, "RVGAApproximator", needs="bayesianbandits", stage=2),
+        *(_contending(name, "trees", contend, "river") for name, contend in TREES.items()),
+        *(_contending(name, "refitted", contend, needs) for name, (needs, contend) in BATCHES.items()),
     )
 }

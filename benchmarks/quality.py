@@ -1,7 +1,7 @@
-"""aioli's predictions beside its peers', untuned and tuned in hindsight: log loss and calibration on binary streams.
+"""aioli's predictions beside its peers': linear ones untuned and tuned in hindsight, forests, and batch models.
 
-Every method says each row's probability before it sees the row's label, in file order. Results are written as they
-come: a run that is stopped goes on where it was.
+Every method says each row's probability before it sees the row's label, in file order; then once more with every label
+500 rows late. Results are written as they come: a run that is stopped goes on where it was.
 """
 
 import argparse
@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks.methods import Method, choose_methods
+from benchmarks.online_report import online_summary, online_tables
 from benchmarks.progressive import Task, play_all
 from benchmarks.promises import check_promises, promise_lines
 from benchmarks.quality_plot import draw_quality
 from benchmarks.quality_report import quality_table, summary
 from benchmarks.real_streams import stream_sizes
-from benchmarks.results import Result, append_result, keep_results, read_results
+from benchmarks.results import LATE, Result, append_result, keep_results, read_results
 
 __all__ = ["main"]
 
@@ -35,11 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> None:
     results = keep_results(path, lambda result: not options.fresh and _still_holds(result, sizes, redone))
     done = {(result.stream, result.method) for result in results}
     tasks = [
-        Task(options.streams, stream, options.rows, method.name, options.peer_seconds)
+        Task(options.streams, stream, options.rows, method.name, options.peer_seconds, late)
+        for late in (0, options.late)[: 2 if options.late else 1]
         for stage in sorted({method.stage for method in methods})
-        for stream in sizes
+        for stream, rows in sizes.items()
         for method in methods
-        if method.stage == stage and (stream, method.name) not in done
+        if method.stage == stage and (stream, f"{method.name}{LATE}" if late else method.name) not in done
+        if not late or (method.contend is not None and rows >= 2 * late)
     ]
     for count, result in enumerate(play_all(tasks, options.processes), 1):
         append_result(path, result)
@@ -66,7 +69,11 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--rows", type=int, default=20_000, help="of each stream, from its beginning")
     parser.add_argument("--only", type=_names, default=[], metavar="NAME,…", help="streams, by name")
     parser.add_argument(
-        "--methods", type=_names, default=[], metavar="NAME,…", help="by name, or by family: ours, untuned, tuned"
+        "--methods",
+        type=_names,
+        default=[],
+        metavar="NAME,…",
+        help="by name, or by family: ours, untuned, tuned, trees, refitted",
     )
     parser.add_argument(
         "--redo", type=_names, default=[], metavar="NAME,…", help="methods to play again, and no others"
@@ -77,6 +84,9 @@ def _options(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument(
         "--no-promises", dest="promises", action="store_false", help="leave out units, origins and certificates"
+    )
+    parser.add_argument(
+        "--late", type=int, default=0, metavar="ROWS", help="play again with every label so many rows late"
     )
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument("--peer-seconds", type=float, default=900.0, help="that a peer may take for a stream")
@@ -114,7 +124,7 @@ def _still_holds(result: Result, sizes: dict[str, int], redone: set[str]) -> boo
     """Whether a result from before answers what is asked now; those of streams not asked about are left alone."""
     if result.stream not in sizes:
         return True
-    return result.rows == sizes[result.stream] and result.method not in redone
+    return result.rows == sizes[result.stream] and result.method.removesuffix(LATE) not in redone
 
 
 def _told(result: Result) -> str:
@@ -124,8 +134,11 @@ def _told(result: Result) -> str:
 
 
 def _report(results: list[Result], promises: list[str], out: Path) -> None:
-    lines = summary(results) + promises
-    (out / "table.md").write_text(quality_table(results, lines), encoding="utf-8")
+    online = online_summary(results)
+    lines = summary(results) + online + promises
+    (out / "table.md").write_text(quality_table(results, summary(results) + promises), encoding="utf-8")
+    told = "\n".join(f"- {line}" for line in online)
+    (out / "online.md").write_text(f"{online_tables(results)}\n{told}\n", encoding="utf-8")
     if any(result.finished for result in results):
         draw_quality(results, out / "quality.png")
     print("\n".join(lines))

@@ -18,7 +18,7 @@ __all__ = ["draw_quality"]
 LIMITS = (0.5, 5.0)  # what lies beyond is drawn at the edge, as an arrow
 TICKS = (0.5, 0.7, 0.9, 1.0, 1.1, 1.5, 2.0, 3.0, 5.0)
 COLOURS: dict[Family, tuple[str, ...]] = {
-    "ours": ("#0b6e4f", "#6cbf84"),
+    "ours": ("#0b6e4f", "#12a37a", "#a8d8b9"),
     "untuned": (
         "#c84c09",
         "#e8871e",
@@ -32,8 +32,10 @@ COLOURS: dict[Family, tuple[str, ...]] = {
         "#7a5195",
     ),
     "tuned": ("#333333", "#666666", "#999999", "#bbbbbb"),
+    "trees": ("#7a3e9d", "#b05cc6", "#d99be0", "#5b2a86"),
+    "refitted": ("#b3001b", "#e8505b", "#f59ca9"),
 }
-MARKERS: dict[Family, str] = {"ours": "o", "untuned": "o", "tuned": "D"}
+MARKERS: dict[Family, str] = {"ours": "o", "untuned": "o", "tuned": "D", "trees": "^", "refitted": "s"}
 
 
 def draw_quality(results: Sequence[Result], path: Path) -> None:
@@ -66,13 +68,15 @@ def draw_quality(results: Sequence[Result], path: Path) -> None:
 
 def _reference(standing: Standing) -> float:
     ours, untuned = standing.scores.get(OURS), standing.best("untuned")
-    return min(result.log_loss for result in ([ours] if ours else [untuned] if untuned else standing.scores.values()))
+    return min(
+        result.clipped_loss for result in ([ours] if ours else [untuned] if untuned else standing.scores.values())
+    )
 
 
 def _dots(axes: Axes, name: str, played: Sequence[Standing]) -> None:
     """A method's dots: the tuned ones hollow diamonds, since nobody could have known their steps."""
     ratios = {
-        place: standing.scores[name].log_loss / _reference(standing)
+        place: standing.scores[name].clipped_loss / _reference(standing)
         for place, standing in enumerate(played)
         if name in standing.scores
     }

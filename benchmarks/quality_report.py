@@ -8,7 +8,7 @@ from benchmarks.results import Result
 from benchmarks.scores import CLIP
 from benchmarks.table import Table, as_markdown
 
-__all__ = ["Standing", "quality_table", "standings", "summary"]
+__all__ = ["FEW_ROWS", "OURS", "Standing", "counted", "quality_table", "standings", "summary", "verdict"]
 
 OURS = "auto"
 FEW_ROWS = 1000  # below it the price of choosing among experts, ln K nats in all, still shows in the mean
@@ -127,7 +127,7 @@ def _ratio(excess: float | None) -> str:
 def _against(target: Target, played: Sequence[Standing]) -> Iterable[str]:
     compared = [(excess, each) for each in played if (excess := each.excess(target.family)) is not None]
     wins = sum(excess < 0.0 for excess, _ in compared)
-    yield _counted(f"log loss: Auto below every {target.family} method", wins, len(compared), target.share)
+    yield counted(f"log loss: Auto below every {target.family} method", wins, len(compared), target.share)
     for few, limit in ((False, target.excess), (True, target.excess_on_few_rows)):
         part = [(excess, each.stream) for excess, each in compared if (each.rows < FEW_ROWS) == few]
         if part:
@@ -135,7 +135,7 @@ def _against(target: Target, played: Sequence[Standing]) -> Iterable[str]:
             yield (
                 f"log loss: Auto over the best {target.family} method, streams "
                 f"{'under' if few else 'of'} {FEW_ROWS} rows{'' if few else ' or more'}: at worst {excess:+.1%} "
-                f"({stream}); goal: at most {limit:+.1%}, {_verdict(excess <= limit)}"
+                f"({stream}); goal: at most {limit:+.1%}, {verdict(excess <= limit)}"
             )
 
 
@@ -143,14 +143,16 @@ def _calibrated(played: Sequence[Standing]) -> Iterable[str]:
     compared = [standing for standing in played if OURS in standing.scores and standing.of("untuned")]
     least = sum(s.scores[OURS].ece < min(r.ece for r in s.of("untuned")) for s in compared)
     best = sum(s.scores[OURS].ece < r.ece for s in compared if (r := s.best("untuned")))
-    yield _counted("ECE: Auto below every untuned method", least, len(compared), CALIBRATED_SHARE)
-    yield _counted("ECE: Auto below the untuned method of least log loss", best, len(compared), CALIBRATED_SHARE)
+    yield counted("ECE: Auto below every untuned method", least, len(compared), CALIBRATED_SHARE)
+    yield counted("ECE: Auto below the untuned method of least log loss", best, len(compared), CALIBRATED_SHARE)
 
 
-def _counted(what: str, wins: int, streams: int, goal: float) -> str:
+def counted(what: str, wins: int, streams: int, goal: float) -> str:
+    """Say on how many streams something holds, beside the share that is the goal."""
     share = wins / streams if streams else 0.0
-    return f"{what} on {wins} of {streams} streams: {share:.0%}; goal: {goal:.0%}, {_verdict(share >= goal)}"
+    return f"{what} on {wins} of {streams} streams: {share:.0%}; goal: {goal:.0%}, {verdict(share >= goal)}"
 
 
-def _verdict(met: bool) -> str:
+def verdict(met: bool) -> str:
+    """Say whether a goal is met."""
     return "met" if met else "missed"

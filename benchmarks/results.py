@@ -1,13 +1,16 @@
 """What was measured, one line a stream and method, in a file that grows as methods finish."""
 
 import csv
+import math
 import os
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Self
 
-__all__ = ["Result", "append_result", "keep_results", "read_results"]
+__all__ = ["LATE", "Result", "append_result", "keep_results", "read_results"]
+
+LATE = "/late"  # behind a method's name, where its labels came late
 
 
 @dataclass(frozen=True)
@@ -22,6 +25,9 @@ class Result:
     ece: float
     seconds: float
     note: str = ""
+    clipped_loss: float = math.nan  # of probabilities brought into [0.001, 0.999]
+    accuracy: float = math.nan
+    kappa: float = math.nan
 
     @property
     def finished(self) -> bool:
@@ -40,7 +46,13 @@ class Result:
             ece=float(line["ece"]),
             seconds=float(line["seconds"]),
             note=line["note"],
+            **{name: _number(line.get(name)) for name in ("clipped_loss", "accuracy", "kappa")},
         )
+
+
+def _number(text: str | None) -> float:
+    """Return the number of a cell; `math.nan` itself, which equals itself in a record, where there is none."""
+    return float(text) if text and text != "nan" else math.nan
 
 
 def read_results(path: Path) -> list[Result]:

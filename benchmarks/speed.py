@@ -88,7 +88,7 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
         "scikit-learn only learns; aioli also says each row's probability before its label; ≥ 0.25× is within 4 times",
         "Vowpal Wabbit reads text of six digits: lines from Python, or a file, its parser then in a second thread and "
         "its start-up not counted",
-        "Auto plays eight learners: ≥ 0.083× is within 12 times",
+        'Auto(budget="fast") plays eight learners: ≥ 0.083× is within 12 times',
         LATE_NOTE,
         f"the last two lines are why learn_many keeps BLAS to one thread ({blas_threads.CORES} cores, {_load()})",
     ]

@@ -2,6 +2,7 @@
 
 import gzip
 import math
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
@@ -11,12 +12,15 @@ from numpy.testing import assert_allclose
 
 from aioli.numerics.compiling import Matrix, Vector
 from benchmarks import methods, progressive, quality
+from benchmarks.late_labels import Contender, Stream, play_late
 from benchmarks.methods import METHODS, Announced, Method, choose_methods
+from benchmarks.online_contenders import TREES, Blocks, Refitted, announced_in_time
+from benchmarks.online_report import online_summary, online_tables
 from benchmarks.promises import Promise, promise_lines, promises_of
 from benchmarks.quality_report import quality_table, standings, summary
 from benchmarks.real_streams import SkippedStreamError, load_stream, stream_names
 from benchmarks.results import Result, append_result, read_results
-from benchmarks.scores import CLIP, calibration_error, log_loss
+from benchmarks.scores import CLIP, accuracy, calibration_error, cohen_kappa, log_loss
 
 CHEAP = "aioli,tuned-sgd,tuned-ekf"
 ROWS = 60
@@ -192,6 +196,43 @@ def test_no_method_sees_a_label_before_it_has_said_its_probability(name: str, rn
     assert np.all((said >= 0.0) & (said <= 1.0))
 
 
+@pytest.mark.parametrize("name", ["river-hat", "refitted"])
+def test_learners_that_bend_see_no_label_early_in_time_or_late(name: str, rng: np.random.Generator) -> None:
+    def contend(stream: Stream) -> Contender:
+        return Refitted(GaussianNB, stream) if name == "refitted" else TREES[name](stream)
+
+    GaussianNB = pytest.importorskip("sklearn.naive_bayes").GaussianNB
+    pytest.importorskip("river")
+    X, y = made(rng, rows=400)
+    changed = y.copy()
+    changed[100:] = 1.0 - y[100:]
+    said, others = (np.array(list(announced_in_time(contend(Stream(X, labels)), 400))) for labels in (y, changed))
+    np.testing.assert_array_equal(said[:101], others[:101])
+    assert np.any(said[101:] != others[101:])
+    late = [play_late(contend(Stream(X, labels)), 400, Blocks("sliding", 100)) for labels in (y, changed)]
+    np.testing.assert_array_equal(late[0][:300], late[1][:300])  # the block of row 100 is learned behind row 299
+    assert np.any(late[0][300:] != late[1][300:])
+
+
+def test_late_labels_of_a_block_come_once_so_many_more_rows_have_come() -> None:
+    turns = list(Blocks("sliding", 100).turns(250))
+    assert turns == [
+        (slice(0, 100), slice(0, 0)),
+        (slice(100, 200), slice(0, 100)),
+        (slice(200, 250), slice(100, 200)),
+    ]
+
+
+def test_auto_with_labels_a_block_late_is_scored_beside_its_peers(folder: Path, tmp_path: Path) -> None:
+    results = run(folder, tmp_path / "out", "--methods", "auto,river-hat", "--only", "plain", "--late", "25")
+    assert {r.method for r in results} == {"auto", "auto/late", "river-hat", "river-hat/late"}
+    assert all(r.finished and 0.0 <= r.accuracy <= 1.0 and -1.0 <= r.kappa <= 1.0 for r in results)
+    text = (tmp_path / "out" / "online.md").read_text(encoding="utf-8")
+    assert "## Beside learners that bend: Cohen's kappa" in text
+    assert "## Beside learners that bend, every label late: log loss" in text
+    assert "labels late: auto below every streaming peer on" in text
+
+
 def test_the_peers_announce_row_by_row(rng: np.random.Generator) -> None:
     X, y = made(rng)
     first = list(islice(METHODS["sklearn-sgd"].play(X, y).probabilities, 2))
@@ -215,6 +256,14 @@ def test_calibration_error_is_the_mean_gap_of_bins_of_equal_mass() -> None:
     y = np.array([0.0, 1.0, 1.0, 1.0])
     assert_allclose(calibration_error(p, y, bins=2), 0.5 * abs(0.15 - 0.5) + 0.5 * abs(0.85 - 1.0))
     assert_allclose(calibration_error(p, y, bins=15), (0.1 + 0.1 + 0.8 + 0.2) / 4)
+
+
+def test_kappa_is_the_accuracy_beyond_chance() -> None:
+    y = np.array([1.0, 1.0, 1.0, 0.0])
+    assert accuracy(np.array([0.9, 0.8, 0.3, 0.2]), y) == 0.75
+    assert_allclose(cohen_kappa(np.array([0.9, 0.8, 0.3, 0.2]), y), (0.75 - 0.5) / (1.0 - 0.5))
+    assert cohen_kappa(np.full(4, 0.9), y) == 0.0
+    assert cohen_kappa(np.full(3, 0.9), y[:3]) == 0.0  # chance is always right: nothing is beyond it
 
 
 # ---- report
@@ -242,6 +291,24 @@ def test_the_summary_counts_wins_and_the_worst_excess_of_long_and_short_streams(
     assert "| won | 5000 | 2 | 0.3000 | – | 0.3100 | vw | 0.968 | 0.3100 |" in quality_table(results, lines)
 
 
+def test_the_online_summary_names_every_stream_on_which_a_peer_is_below() -> None:
+    def rough(stream: str, **losses: float) -> list[Result]:
+        return [replace(result, clipped_loss=result.log_loss) for result in scored(stream, 5000, **losses)]
+
+    results = [
+        *rough("won", auto=0.30, auto_best=0.28, vw=0.31, river_arf=0.32, boosting=0.29, lightgbm=0.35),
+        *rough("lost", auto=0.303, auto_best=0.28, vw=0.30, river_arf=0.31, boosting=0.25),
+        *rough("no trees", auto=0.5, vw=0.4),
+    ]
+    lines = online_summary(results)
+    assert lines[0] == "labels in time: auto below every streaming peer on 1 of 2 streams: 50%; goal: 95%, missed"
+    assert "auto over vw on lost, 5000 rows: +1.0%; goal: at most +1.0%" in lines[2]
+    assert "auto-best below every refitted batch model on 1 of 2 streams" in lines[3]
+    assert "auto-best over boosting on lost, 5000 rows: +12.0%; goal: at most +1.0%, missed" in lines[5]
+    assert len(lines) == 6  # nobody was late
+    assert "| won | 5000 | 0.3000 | 0.2800 | 0.3200 | – |" in online_tables(results)
+
+
 def test_a_method_without_a_score_is_no_best_one() -> None:
     results = scored("stream", 5000, auto=0.3, vw=math.nan, vw_coin=0.4)
     best = standings(results)[0].best("untuned")
@@ -261,7 +328,7 @@ def test_a_result_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_methods_are_named_once_and_every_family_has_some() -> None:
-    assert {method.family for method in choose_methods([])} == {"ours", "untuned", "tuned"}
+    assert {method.family for method in choose_methods([])} == {"ours", "untuned", "tuned", "trees", "refitted"}
     assert all(name == method.name for name, method in methods.METHODS.items())
 
 
