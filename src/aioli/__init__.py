@@ -31,6 +31,7 @@ _HOMES = {
     "Nystrom": "aioli.learners.kernel.nystrom",
     "OGD": "aioli.learners.baselines.ogd",
     "ONS": "aioli.learners.baselines.ons",
+    "OneVsRest": "aioli.learners.classes.one_vs_rest",
     "OnlineToBatch": "aioli.learners.batch.online_to_batch",
     "RandomFeatures": "aioli.learners.kernel.random_features",
     "SMP": "aioli.learners.baselines.smp",
@@ -59,6 +60,7 @@ __all__ = [
     "KernelAIOLI",
     "MaximumLikelihood",
     "Nystrom",
+    "OneVsRest",
     "OnlineToBatch",
     "RandomFeatures",
     "Wide",
@@ -82,6 +84,7 @@ if TYPE_CHECKING:
     from aioli.learners.batch.online_to_batch import OnlineToBatch
     from aioli.learners.classes.class_aioli import ClassAIOLI
     from aioli.learners.classes.class_auto import ClassAuto
+    from aioli.learners.classes.one_vs_rest import OneVsRest
     from aioli.learners.forest.forest import Forest
     from aioli.learners.foster.foster import Foster
     from aioli.learners.kernel.kernel_aioli import KernelAIOLI

@@ -6,7 +6,17 @@ from dataclasses import dataclass
 import numpy as np
 from support import make_rows
 
-from aioli import AIOLI, Auto, Certificate
+from aioli import (
+    AIOLI,
+    OGD,
+    Auto,
+    Certificate,
+    KernelAIOLI,
+    Nystrom,
+    OneVsRest,
+    RandomFeatures,
+    Wide,
+)
 from aioli.evaluate.class_hindsight import best_in_class_ball, classes_seen
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.protocol import Capability
@@ -78,6 +88,11 @@ def models_of_two(learner: Model, proven: Certificate, X: Matrix, codes: Codes) 
     return sum(best_in_ball(rows, labels, proven.radius * 2**0.5).loss for rows, labels in games)
 
 
+def models_of_all_rows(learner: Model, proven: Certificate, X: Matrix, codes: Codes) -> float:
+    """One model a class, scored as a game of two classes over all rows."""
+    return sum(best_in_ball(X, codes == k, proven.radius).loss for k in range(len(learner.classes_)))
+
+
 CLASS_SUBJECTS = [
     ClassSubject("AIOLI classes", lambda: AIOLI(classes=FIVE), best=softmax_models),
     ClassSubject("AIOLI any", lambda: AIOLI(classes="any"), best=softmax_models),
@@ -90,4 +105,11 @@ CLASS_SUBJECTS = [
     ClassSubject("Auto classes", lambda: Auto(classes=FIVE), 1e-8),  # experts see rows of unit spread
     ClassSubject("Auto any", lambda: Auto(classes="any"), 1e-8),
     ClassSubject("AIOLI any one_vs_rest", lambda: AIOLI(classes="any", structure="one_vs_rest"), best=models_of_two),
+    ClassSubject("OneVsRest of AIOLI", lambda: OneVsRest(AIOLI(), "any"), best=models_of_all_rows),
+    ClassSubject("OneVsRest of OGD", lambda: OneVsRest(OGD(), FIVE)),
+    ClassSubject("Wide any", lambda: Wide(experts=3, classes="any")),
+    ClassSubject("Wide hashes classes", lambda: Wide(hashing=4, experts=2, classes=FIVE)),
+    ClassSubject("RandomFeatures any", lambda: RandomFeatures(features=8, classes="any"), 1e-6),
+    ClassSubject("Nystrom classes", lambda: Nystrom(points=8, bandwidth=1.0, classes=FIVE), 1e-6),
+    ClassSubject("KernelAIOLI any", lambda: KernelAIOLI(gamma=0.5, classes="any"), 1e-9),
 ]

@@ -44,7 +44,7 @@ Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: c
 
 # What is exported and learns two classes; `Certificate` is a number.
 NO_LEARNERS = {"Announcement", "Announcements", "Certificate", "explain_columns", "explain_row"}
-CLASS_LEARNERS = ["ClassAIOLI", "ClassAuto"]  # `tests/learners/classes` holds them to their properties
+CLASS_LEARNERS = ["ClassAIOLI", "ClassAuto", "OneVsRest"]  # `tests/learners/classes` holds them to their properties
 LEARNERS = sorted(set(aioli.__all__) - NO_LEARNERS - set(CLASS_LEARNERS))
 
 LOOPS = 1e-10  # a single row and many are played by loops that are compiled apart, and round apart

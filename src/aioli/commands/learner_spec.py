@@ -7,6 +7,7 @@ from typing import Any
 
 import aioli
 from aioli.learners.auto.auto import Auto
+from aioli.learners.classes.one_vs_rest import OneVsRest
 from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes, require_any_learner
 from aioli.learners.wide import Wide
 from aioli.streams.files.table import CATEGORY
@@ -48,7 +49,7 @@ def _takes_any_width(learner: AnyLearner, stream: Stream) -> bool:
     """Return whether the learner plays wide experts on the stream's rows, however many columns they come to have."""
     if isinstance(learner, Auto):
         return learner.pairs or stream.sparse
-    return isinstance(learner, Wide)
+    return isinstance(learner.learner if isinstance(learner, OneVsRest) else learner, Wide)
 
 
 def show_to_adversary(stream: Stream, learner: AnyLearner) -> None:

@@ -38,7 +38,8 @@ def fresh_for_classes(template: AnyLearner | None, labels: Sequence[Label]) -> C
         require_fresh(template, "; give a fresh one: a copy of it will learn")
     if not takes_classes(template):
         raise CapabilityMissing(
-            f"{type(template).__name__} is for two classes, and {len(labels)} came; use Auto or AIOLI"
+            f"{type(template).__name__} is for two classes, and {len(labels)} came; use Auto or AIOLI, or "
+            f"OneVsRest({type(template).__name__}())"
         )
     given = {name: vars(template)[name] for name in signature(type(template)).parameters if name in vars(template)}
     declared = given.get("classes")

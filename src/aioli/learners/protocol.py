@@ -286,7 +286,10 @@ def plays_two_classes(learner: AnyLearner) -> TypeGuard[Learner]:
 def require_learner(learner: object, parameter: str = "learner") -> Learner:
     """Return the learner, or refuse what is none, such as a class in place of an object."""
     if isinstance(learner, type) or not isinstance(learner, Learner):
-        message = f"{parameter} is {learner!r}; give a learner, such as AIOLI() or Auto()"
+        advice = "give a learner, such as AIOLI() or Auto()"
+        if isinstance(learner, ClassLearner) and not isinstance(learner, type):
+            advice = "it is of many classes: give one of two classes, and classes=… to what holds it"
+        message = f"{parameter} is {learner!r}; {advice}"
         raise ParameterRefused(message, parameter=parameter, value=learner)
     return learner
 

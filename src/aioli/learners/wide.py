@@ -11,6 +11,7 @@ from scipy import sparse
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.base import RowsLearner
+from aioli.learners.classes.one_vs_rest import TakesClasses
 from aioli.learners.parameters import with_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
@@ -18,6 +19,7 @@ from aioli.learners.remembering import Remembering
 from aioli.learners.wide_experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.late_loops import MEMORY
@@ -39,7 +41,7 @@ SPARSE_COLUMNS, SPARSE_SHARE = 200, 0.25  # more columns than this, of which at 
 MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eight matrices of so many take 256 MB
 
 
-class Wide(Parametrised, Remembering, RowsLearner[SparseRows]):
+class Wide(TakesClasses, Parametrised, Remembering, RowsLearner[SparseRows]):
     r"""Online logistic regression for wide and sparse rows: words, clicks, one-hot categories. Nothing to tune.
 
     AIOLI's matrix has d² entries; here an expert keeps of it a diagonal and the mean row (`states.sparse.diagonal`),
@@ -58,6 +60,9 @@ class Wide(Parametrised, Remembering, RowsLearner[SparseRows]):
         their number: rows may have any width, new columns need no `grow`, and memory stays below 360·2^b bytes.
     experts
         A budget: how many of the ten to play, the most useful first. None plays all. Time and memory go with it.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `OneVsRest` of this learner, with one probability a class.
 
     Notes
     -----
@@ -84,7 +89,13 @@ class Wide(Parametrised, Remembering, RowsLearner[SparseRows]):
 
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
-    def __init__(self, hashing: int | None = None, experts: int | None = None) -> None:
+    def __init__(
+        self,
+        hashing: int | None = None,
+        experts: int | None = None,
+        *,
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `OneVsRest` of others)
+    ) -> None:
         super().__init__()
         if hashing is not None and not (type(hashing) is int and 1 <= hashing <= MOST_BITS):
             raise ParameterRefused(

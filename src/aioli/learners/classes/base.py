@@ -1,7 +1,8 @@
-"""The base of learners of many classes: the border, labels, classes that appear, losses as announced, late labels."""
+"""The base of learners of many classes: labels, classes that appear, losses as announced, late labels."""
 
 import math
 from abc import abstractmethod
+from typing import Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,30 +12,32 @@ from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
 from aioli.learners.classes.late_logits import as_log_probabilities, log_remainders
 from aioli.learners.column_names import NamedColumns
 from aioli.learners.ledger import Ledger
+from aioli.learners.predicting import Checked
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import ClassLabels, Codes, Label, plain_label
 from aioli.outcomes.escape import Escape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.streams.rows import Rows, as_weights
+from aioli.streams.matrices import names_in
+from aioli.streams.rows import as_weights
 
-__all__ = ["ClassRowsLearner"]
+__all__ = ["PlaysClasses"]
 
 
-class ClassRowsLearner(NamedColumns):
-    """A learner of many classes, whose rows pass the border once and are then played as float64 rows.
+class PlaysClasses(NamedColumns, Generic[Checked]):
+    """A learner of many classes, whose rows pass the border once and are then played as checked rows of one kind.
 
-    A subclass plays: `_begin` makes its state when the first row comes, `_log_probabilities` predicts among the classes
-    known, `_play` learns and returns what it announced, `_add_class` makes room for a class. All of them see codes and
-    logarithms of probabilities of the known classes only: the escape to unknown ones is played here.
+    A subclass writes `_rows` (the border), `_among_known`, which predicts among the classes known, and `_play_rows`,
+    which learns. Both see codes and logarithms of probabilities of the known classes only: the escape to unknown ones
+    is played here.
 
     Parameters
     ----------
     classes
         The labels of all classes, or "any".
-    intercept, widest
-        Whether every row begins with a 1, and the greatest norm that a row may have.
+    widest
+        The greatest norm that a row may have, times its weight.
     """
 
     capabilities: frozenset[Capability] = frozenset(
@@ -48,10 +51,10 @@ class ClassRowsLearner(NamedColumns):
         }
     )
 
-    def __init__(self, classes: object, *, intercept: bool, widest: float) -> None:
+    def __init__(self, classes: object, *, widest: float) -> None:
         super().__init__()
         self._labels = ClassLabels(classes)
-        self._intercept, self._widest = intercept, widest
+        self._widest = widest
         self._rounds, self._late = 0, 0
         self._loss = 0.0
         self._escape = Escape()  # played where classes may appear
@@ -60,20 +63,19 @@ class ClassRowsLearner(NamedColumns):
     # ---- what a subclass writes
 
     @abstractmethod
-    def _begin(self, width: int) -> None:
-        """Make the state of rows of so many columns, the intercept not counted."""
+    def _rows(self, X: object, single: bool = False) -> Checked:
+        """Return the rows checked, or refuse them."""
 
     @abstractmethod
-    def _log_probabilities(self, X: Matrix) -> Matrix:
+    def _among_known(self, rows: Checked) -> Matrix:
         """Return the logarithms of the probabilities of the known classes, each row as if it came next."""
 
     @abstractmethod
-    def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
-        """Learn from the rows in order; return the logarithms of the probabilities before each label."""
+    def _play_rows(self, rows: Checked, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
+        """Learn from the rows in order; `log_p`, of -inf, receives what is said among the classes known before each.
 
-    @abstractmethod
-    def _add_class(self, x: Vector) -> None:
-        """Make room for one more class, which this row brings."""
+        `is_new` marks the rows that bring a class, whose codes follow those known.
+        """
 
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
@@ -119,17 +121,8 @@ class ClassRowsLearner(NamedColumns):
         """Return the logarithms of `predict_many`, which keep their digits where a probability is 0 or 1."""
         return self._logits(self._rows(X))
 
-    def _logits(self, rows: Rows) -> Matrix:
-        known = len(self._labels)
-        if known == 0:
-            return np.empty((len(rows), 0))
-        if self.n_features_ is None:
-            return self._log_probabilities_unseen(rows) + self._log_known()
-        return np.concatenate([self._log_probabilities(chunk) for _, chunk in rows]) + self._log_known()
-
-    def _log_probabilities_unseen(self, rows: Rows) -> Matrix:
-        """Return what is said of rows before the first row was learned: all classes alike."""
-        return np.full((len(rows), len(self._labels)), -math.log(len(self._labels)))
+    def _logits(self, rows: Checked) -> Matrix:
+        return self._among_known(rows) + self._log_known() if len(self._labels) else np.empty((len(rows), 0))
 
     def _log_known(self) -> float:
         """Return the logarithm of the probability that the next class is a known one."""
@@ -162,7 +155,11 @@ class ClassRowsLearner(NamedColumns):
         """
         rows = self._rows(X)
         codes, new = self._labels.encode(y, len(rows))
-        return np.exp(self._learn(rows, codes, new, weights, logits, announced))
+        p: Matrix = np.exp(self._learn(rows, codes, new, weights, logits, announced))
+        if self._names is None:  # a data frame to come may have its columns in another order
+            names = names_in(X)
+            self.feature_names_ = names if names is not None and len(names) == self.n_features_ else None
+        return p
 
     def learn_batch(self, X: object, y: object, weights: object = None) -> Matrix:
         """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
@@ -181,13 +178,13 @@ class ClassRowsLearner(NamedColumns):
         """Return what `announce` does, for every row: all before the first of their labels."""
         return self._announce(self._rows(X))
 
-    def _announce(self, rows: Rows) -> ClassAnnouncements:
+    def _announce(self, rows: Checked) -> ClassAnnouncements:
         logits = self._logits(rows)
         tickets = self._ledger.issue(len(rows), self._rounds, np.zeros(len(rows)), np.empty((len(rows), 0)))
         return ClassAnnouncements(tickets, logits)
 
     def _learn(
-        self, rows: Rows, codes: Codes, new: list[Label], weights: object, logits: object, announced: LateClasses
+        self, rows: Checked, codes: Codes, new: list[Label], weights: object, logits: object, announced: LateClasses
     ) -> Matrix:
         """Learn from checked rows; return the logarithms of what was announced for them."""
         stakes = as_weights(weights, rows, self._widest)
@@ -199,15 +196,11 @@ class ClassRowsLearner(NamedColumns):
             self._ledger.check(announced.tickets, len(rows))
             logits = announced.logits
         late = None if logits is None else as_log_probabilities(logits, len(rows), known, open_=self._labels.open)
-        if self.n_features_ is None:
-            self._begin(rows.width)
         is_new = np.zeros(len(rows), dtype=bool)
         if new:
             is_new[[int(np.argmax(codes == len(self._labels) + j)) for j in range(len(new))]] = True
         log_p = np.full((len(rows), known), -math.inf)
-        for start, chunk in rows:
-            part = slice(start, start + len(chunk))
-            self._play_chunk(chunk, codes[part], stakes[part], is_new[part], log_p[part])
+        self._play_rows(rows, codes, stakes, is_new, log_p)
         self._labels.add(new)
         log_p = self._with_escape(log_p, codes, is_new)
         log_p = log_p if late is None else late
@@ -232,28 +225,7 @@ class ClassRowsLearner(NamedColumns):
             log_p[is_new, codes[is_new]] = np.log(escape[is_new])
         return log_p
 
-    def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
-        """Play rows in order, a class being added in front of the row that brings it."""
-        begin = 0
-        for end in [*np.flatnonzero(is_new).tolist(), len(X)]:
-            if end > begin:
-                part = slice(begin, end)
-                said = self._play(X[part], codes[part], stakes[part])
-                log_p[part, : said.shape[1]] = said
-            if end < len(X):
-                part = slice(end, end + 1)
-                before = int(codes[end])
-                if before:
-                    log_p[part, :before] = self._log_probabilities(X[part])
-                self._add_class(X[end])
-                self._play(X[part], codes[part], stakes[part])
-            begin = end + 1
-
     # ---- within
-
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        width = self.n_features_
-        return Rows(X, intercept=self._intercept, widest=self._widest, width=width, names=self._names, single=single)
 
     def _counts(self) -> dict[str, Plain]:
         """Return what is counted here, for a snapshot."""
@@ -285,7 +257,8 @@ class ClassRowsLearner(NamedColumns):
         """Return rows, classes, mean loss and certificate as a comment behind the repr; empty before the first row."""
         if not self.rounds:
             return ""
+        proven = f", regret ≤ {self.certificate():.4g} nats" if Capability.CERTIFIES in self.capabilities else ""
         return (
             f"  # {self.rounds} rows of {self.n_features_} columns, {len(self._labels)} classes, "
-            f"{self.loss / self.rounds:.4f} nats a row, regret ≤ {self.certificate():.4g} nats"
+            f"{self.loss / self.rounds:.4f} nats a row{proven}"
         )

@@ -8,7 +8,7 @@ from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.classes.announcements import LateClasses
-from aioli.learners.classes.base import ClassRowsLearner
+from aioli.learners.classes.class_rows import ClassRowsLearner
 from aioli.learners.parameters import require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering

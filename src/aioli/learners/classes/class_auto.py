@@ -8,7 +8,7 @@ import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
-from aioli.learners.classes.base import ClassRowsLearner
+from aioli.learners.classes.class_rows import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES
 from aioli.learners.classes.first_two import TwoClasses

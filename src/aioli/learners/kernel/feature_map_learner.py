@@ -10,6 +10,7 @@ from aioli.errors import AioliError, CapabilityMissing, ParameterRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.announcements import Delayed
 from aioli.learners.base import RowsLearner
+from aioli.learners.classes.one_vs_rest import TakesClasses
 from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture, FeatureMaps, require_bandwidth
 from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.scales import FARTHEST, METRICS
@@ -70,7 +71,7 @@ class FeatureMap(Forecaster):
         return scaled
 
 
-class FeatureMapLearner(Parametrised, RemembersParts, RowsLearner[Rows]):
+class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[Rows]):
     """A kernel approximation over any learner. A subclass writes `_maps`, which makes its maps, and `_parameters`."""
 
     def __init__(self, learner: Learner | None, bandwidth: float | str, kernel: str) -> None:

@@ -14,6 +14,7 @@ from scipy import sparse
 from aioli.errors import AioliError, CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.base import RowsLearner
+from aioli.learners.classes.one_vs_rest import TakesClasses
 from aioli.learners.kernel.functions import Function, Kernel
 from aioli.learners.kernel.memory import KernelMemory
 from aioli.learners.parameters import as_given, with_parameters, written_parameters
@@ -23,6 +24,7 @@ from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.numerics.threads import one_blas_thread
+from aioli.outcomes.class_labels import Classes
 from aioli.outcomes.spec import Curvature
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
@@ -43,7 +45,7 @@ __all__ = ["KernelAIOLI"]
 WIDEST = 1e100  # of a row's columns, well below where a square would overflow; the kernel's space has its own limit
 
 
-class KernelAIOLI(Parametrised, RemembersParts, RowsLearner[Rows | SparseRows]):
+class KernelAIOLI(TakesClasses, Parametrised, RemembersParts, RowsLearner[Rows | SparseRows]):
     r"""AIOLI with a kernel: curved boundaries, the same rounds, and the same kind of bound.
 
     With $k_x$ the kernel of x with the t rows so far, K that among them, and $D = \mathrm{diag}(2\lambda/h_s)$, a round
@@ -74,6 +76,9 @@ class KernelAIOLI(Parametrised, RemembersParts, RowsLearner[Rows | SparseRows]):
         Whether 1 is added to the kernel: a constant, and a coordinate of f like any other.
     budget
         The most rows it may keep, since memory grows with their square (10,000 rows are 400 MB); None is no limit.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `OneVsRest` of this learner, with one probability a class.
 
     Attributes
     ----------
@@ -118,6 +123,8 @@ class KernelAIOLI(Parametrised, RemembersParts, RowsLearner[Rows | SparseRows]):
         forgetting: float = 1.0,
         intercept: bool = True,
         budget: int | None = 10_000,
+        *,
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `OneVsRest` of others)
     ) -> None:
         super().__init__()
         self.kernel = kernel
@@ -255,7 +262,7 @@ class KernelAIOLI(Parametrised, RemembersParts, RowsLearner[Rows | SparseRows]):
         return as_given(self, played)
 
     def __repr__(self) -> str:
-        return f"KernelAIOLI({written_parameters(self)}){self._repr_suffix()}"
+        return f"KernelAIOLI({written_parameters(self, without=('classes',))}){self._repr_suffix()}"
 
     # ---- within
 

@@ -15,6 +15,7 @@ from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLear
 from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Learner, grows
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["Nystrom"]
@@ -55,6 +56,9 @@ class Nystrom(FeatureMapLearner):
         s, in the units of the columns as they come; or "auto" as in `RandomFeatures`, each with its own dictionary.
     kernel
         "rbf", $e^{-\|x-y\|^2/2s^2}$, or "laplacian", $e^{-\|x-y\|_1/s}$.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `OneVsRest` of this learner, with one probability a class.
 
     Notes
     -----
@@ -85,6 +89,8 @@ class Nystrom(FeatureMapLearner):
         accuracy: float = 0.01,
         bandwidth: float | str = "auto",
         kernel: str = "rbf",
+        *,
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `OneVsRest` of others)
     ) -> None:
         super().__init__(learner, bandwidth, kernel)
         self.points = points

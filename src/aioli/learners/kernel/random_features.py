@@ -14,6 +14,7 @@ from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLear
 from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Capability, Learner
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["RandomFeatures", "random_directions"]
@@ -47,6 +48,9 @@ class RandomFeatures(FeatureMapLearner):
         "rbf" or "laplacian".
     seed
         Of the directions.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `OneVsRest` of this learner, with one probability a class.
 
     Examples
     --------
@@ -73,6 +77,8 @@ class RandomFeatures(FeatureMapLearner):
         orthogonal: bool = True,
         kernel: str = "rbf",
         seed: int = 0,
+        *,
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `OneVsRest` of others)
     ) -> None:
         super().__init__(learner, bandwidth, kernel)
         self.features = features

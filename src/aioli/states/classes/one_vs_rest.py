@@ -16,7 +16,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.binary_node import BinaryNode, log_probabilities, predict_nodes
 from aioli.states.classes.protocol import Proof
 
-__all__ = ["OneVsRestState"]
+__all__ = ["OneVsRestState", "normalised"]
 
 
 class OneVsRestState:
@@ -92,7 +92,13 @@ class OneVsRestState:
 
 def _normalised(z: Matrix) -> Matrix:
     """Return the logarithms of the normalised probabilities, one column a class, of log-odds of one row a class."""
-    log_p = np.ascontiguousarray(log_probabilities(z)[0].T)
-    most = log_p.max(axis=1, keepdims=True)
-    log_p -= most + np.log(np.exp(log_p - most).sum(axis=1, keepdims=True))
-    return log_p
+    return normalised(log_probabilities(z)[0])
+
+
+def normalised(log_p: Matrix) -> Matrix:
+    """Return the logarithms of the normalised probabilities, one column a class, of one row a class; -inf stays."""
+    normal = np.ascontiguousarray(log_p.T)
+    most = np.maximum(normal.max(axis=1, keepdims=True), -1e300)
+    total = np.exp(normal - most).sum(axis=1, keepdims=True)
+    normal -= most + np.log(np.where(total > 0.0, total, 1.0))
+    return normal
