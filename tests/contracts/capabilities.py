@@ -143,6 +143,25 @@ def merging(subject: Subject) -> None:
         assert left.loss - best.loss <= proven + 1e-6 * (1.0 + abs(proven))
 
 
+@contract(claiming(Capability.SHARDS))
+def sharding(subject: Subject) -> None:
+    """Copies that learned parts of the rows become one that knows each row once, whichever takes the other in."""
+    X, y = subject.stream()
+    third, n = len(y) // 3, len(y)
+    since = subject.make()
+    teach(since, X[:third], y[:third])
+    left, right = copy.deepcopy(since), copy.deepcopy(since)
+    teach(left, X[third : 2 * third], y[third : 2 * third])
+    teach(right, X[2 * third :], y[2 * third :])
+    before, losses = memory(since), left.loss + right.loss - since.loss
+    reverse = copy.deepcopy(right).merge(left, since=since)
+    for merged in (left.merge(right, since=since), reverse):
+        assert_allclose(merged.loss, losses, rtol=1e-12)
+        assert merged.rounds == n
+    assert memory(since) == before
+    assert_allclose(left.predict_many(X), reverse.predict_many(X), atol=1e-7)  # P is inverted
+
+
 @contract(claiming(Capability.WEIGHS))
 def weights(subject: Subject) -> None:
     """A weight of 1 is no weight; another multiplies the row's loss, and changes nothing that was announced before."""
@@ -174,4 +193,4 @@ def late_labels(subject: Subject) -> None:
     assert_allclose(late.loss - before, math.log1p(math.exp(-0.25)), rtol=1e-6)  # a difference of sums
 
 
-PROPERTIES = [going_on, certificate, units, origins, growth, merging, weights, late_labels]
+PROPERTIES = [going_on, certificate, units, origins, growth, merging, sharding, weights, late_labels]

@@ -39,6 +39,7 @@ ASKING: dict[Capability, Callable[[Any, Table], object]] = {
     Capability.MIXES: lambda learner, _: learner.weights_,
     Capability.NAMES_COLUMNS: lambda learner, x: named(learner, [f"column {j}" for j in range(x.shape[-1])]),
     Capability.SAVES: lambda learner, _: learner.snapshot(),
+    Capability.SHARDS: lambda learner, _: copy.deepcopy(learner).merge(learner, since=learner),
     Capability.WEIGHS: lambda learner, x: learner.learn(x, 1, weight=2.0),
 }
 

@@ -101,7 +101,7 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
     Certificate(25.318 nats against ‖θ‖ ≤ 4 over 1000 rows)
     """
 
-    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MERGES}
+    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MERGES, Capability.SHARDS}
 
     def __new__(
         cls,
@@ -267,17 +267,19 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
         self._names = names_after
         return self
 
-    def merge(self, other: Self) -> Self:
+    def merge(self, other: Self, since: Self | None = None) -> Self:
         """Take in what another learner of the same parameters learned from other rows. O(d³).
 
         The result is the state that the definition gives to both games, and its certificate is for both together.
+        Where both went on from copies of one learner, `since` is that learner as it was, which is then counted once.
         """
-        if not isinstance(other, AIOLI) or self._spec != other._spec:
-            raise ParameterRefused(
-                f"{other!r} plays by other rules than {self!r}; give both the same parameters",
-                parameter="other",
-                value=other,
-            )
+        for name, given in (("other", other), ("since", since)):
+            if given is not None and (not isinstance(given, AIOLI) or self._spec != given._spec):
+                raise ParameterRefused(
+                    f"{given!r} plays by other rules than {self!r}; give both the same parameters",
+                    parameter=name,
+                    value=given,
+                )
         if self._state is not None and other._state is not None:
             if self._state.width != other._state.width:
                 raise ParameterRefused(
@@ -285,11 +287,21 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
                     parameter="other",
                     value=other,
                 )
-            self._set_state(self._state.merged(other._state))
+            ancestor = None if since is None or since._state is None else self._as_wide(since._state)
+            self._set_state(self._state.merged(other._state, ancestor))
+        elif since is not None and since._state is not None:
+            raise ParameterRefused(f"one of the learners has not gone on from {since!r}", parameter="since")
         elif other._state is not None:
             self._set_state(other._state.copy())
         self._names = self._names or other._names
         return self
+
+    def _as_wide(self, ancestor: State) -> State:
+        """Return the state of an ancestor, grown where this learner has grown since."""
+        columns = (0 if self._state is None else self._state.width) - ancestor.width
+        if columns < 0:
+            raise ParameterRefused("since has more columns than the learners; give an earlier one", parameter="since")
+        return ancestor.grown(columns) if columns else ancestor
 
     def with_classes(
         self,

@@ -29,6 +29,7 @@ __all__ = [
     "Mixes",
     "NamesColumns",
     "Saves",
+    "Shards",
     "TurnsToClasses",
     "Weighs",
     "certifies",
@@ -43,6 +44,7 @@ __all__ = [
     "require_fresh",
     "require_learner",
     "saves",
+    "shards",
     "takes_sparse_rows",
     "weighs",
 ]
@@ -62,6 +64,7 @@ class Capability(Enum):
     MIXES = "tells how much each of its experts is heard: weights_"
     NAMES_COLUMNS = "knows its columns by name: feature_names_"
     SAVES = "has a snapshot, and so goes into a file: snapshot(), restore(), save(), load()"
+    SHARDS = "merges with others that went on from the same learner: merge(…, since=…)"
     SPARSE_ROWS = "takes sparse rows without making them dense"
     WEIGHS = "multiplies a row's loss by a weight: learn(…, weight=…), learn_many(…, weights=…)"
 
@@ -254,6 +257,13 @@ class Saves(Learner, Protocol):
         """Make an equal learner, which goes on bit for bit the same."""
 
 
+class Shards(Saves, Protocol):
+    """A learner whose copies learn from parts of the rows, and become one again."""
+
+    def merge(self, other: Self, since: Self | None = None) -> Self:
+        """Take in what another learned; `since` is the learner that both went on from, which is counted once."""
+
+
 class Question(Generic[Able]):
     """A question whether a learner has a capability; a type checker then knows the methods that come with it."""
 
@@ -274,6 +284,7 @@ merges = Question[Merges](Capability.MERGES)
 mixes = Question[Mixes](Capability.MIXES)
 names_columns = Question[NamesColumns](Capability.NAMES_COLUMNS)
 saves = Question[Saves](Capability.SAVES)
+shards = Question[Shards](Capability.SHARDS)
 takes_sparse_rows = Question[Learner](Capability.SPARSE_ROWS)
 weighs = Question[Weighs](Capability.WEIGHS)
 

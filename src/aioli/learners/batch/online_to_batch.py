@@ -24,7 +24,8 @@ from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["OnlineToBatch"]
 
-ALONE = {Capability.GROWS, Capability.LEARNS_LATE, Capability.MERGES, Capability.MIXES}  # not with its earlier states
+# what a learner does alone, and not with its earlier states
+ALONE = {Capability.GROWS, Capability.LEARNS_LATE, Capability.MERGES, Capability.MIXES, Capability.SHARDS}
 
 
 class OnlineToBatch(RemembersParts):

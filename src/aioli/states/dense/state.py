@@ -8,7 +8,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.spec import GameSpec, Rule
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Snapshot
-from aioli.states.merging import merge_games
+from aioli.states.merging import Quadratic, check_descent, merge_games, merge_games_since
 
 __all__ = ["State"]
 
@@ -84,12 +84,24 @@ class State:
         P[: self.width, : self.width] = self.P
         return larger.overwrite(P, np.append(self.w, np.zeros(columns)), self.tally, factored=self.factored)
 
-    def merged(self, other: Self) -> Self:
-        r"""Return the state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³)."""
-        games = (self.precision(), self.w, self.tally), (other.precision(), other.w, other.tally)
-        S, w, tally = merge_games(*games, self.spec.ridge)
+    def merged(self, other: Self, since: Self | None = None) -> Self:
+        r"""Return the state of both games: surrogates add, $A = A_1 + A_2 - \lambda I$, $b = b_1 + b_2$. O(d³).
+
+        Where both went on from a third, `since`, that one is counted once (`states.merging.merge_games_since`).
+        """
+        if since is None:
+            S, w, tally = merge_games(self._game(), other._game(), self.spec.ridge)
+        else:
+            forgets = self.spec.forgetting < 1.0
+            ancestor, games = since._game(), (self._game(), other._game())
+            for game in games:
+                check_descent(game, ancestor, forgets)
+            S, w, tally = merge_games_since(*games, ancestor, forgets)
         factored = self.factored or other.factored
         return type(self)(self.spec, self.width).overwrite(S if factored else S @ S.T, w, tally, factored=factored)
+
+    def _game(self) -> Quadratic:
+        return self.precision(), self.w, self.tally
 
     def snapshot(self) -> Snapshot:
         """Return P (or S), w, the tally and the parameters."""
