@@ -6,7 +6,7 @@ MINUTES ?= 10
 BIN := .venv/bin
 comma := ,
 
-.PHONY: demo games test thorough contracts check attack licences lock bench unchanged beside quality paper clean
+.PHONY: demo games test thorough contracts check attack licences lock bench unchanged beside quality paper docs clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -66,6 +66,12 @@ games: .venv/.dev
 paper: .venv/.dev
 	$(BIN)/aioli paper
 
+# the site into build/site: offline, every example run, every warning an error, every internal link and anchor checked
+docs: .venv/.docs
+	OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs build/site
+	$(BIN)/python docs/_ext/check_site.py build/site
+	$(BIN)/python docs/_ext/console_blocks.py docs
+
 clean:
 	rm -rf .venv build demo dist
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -79,4 +85,8 @@ clean:
 
 .venv/.bench: .venv/.dev
 	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS),bench]'
+	touch $@
+
+.venv/.docs: .venv/.dev
+	$(BIN)/python -m pip install --quiet --editable '.[$(EXTRAS),docs]'
 	touch $@

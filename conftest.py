@@ -5,6 +5,14 @@ from pathlib import Path
 
 import pytest
 
+collect_ignore = [
+    "docs/conf.py",
+    "docs/_ext",
+    "docs/gallery",
+    "docs/reference/api",
+    "examples",
+]  # run by `make docs`
+
 if "PYTEST_XDIST_WORKER" in os.environ:  # there is a process a core already, and threads that wait for a core spin
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):
         os.environ.setdefault(name, "1")

@@ -1,0 +1,51 @@
+"""Writes the pages of the reference: every name that a public module exports, by its `__all__`."""
+
+import importlib
+import inspect
+from pathlib import Path
+
+__all__ = ["MODULES", "write_reference"]
+
+# module: what its page is called, and the sentence under the heading
+MODULES = {
+    "aioli": ("Learners", "What ``import aioli`` gives: learners, certificates, announcements and explanations."),
+    "aioli.sklearn": ("scikit-learn", "A classifier for pipelines, searches and displays."),
+    "aioli.river": ("River", "A classifier for River's pipelines, metrics and drift detectors."),
+    "aioli.learners.protocol": ("Capabilities", "What every learner does, and questions about what some can do."),
+    "aioli.evaluate.progressive": ("Scoring a stream", "Predict, score, then learn, over blocks of rows."),
+    "aioli.snapshots.tree": ("Snapshots", "The state of anything that remembers, as a tree of arrays and values."),
+    "aioli.errors": ("Errors", "Everything that aioli refuses, as data."),
+}
+
+
+def write_reference(folder: Path) -> None:
+    """Write one page a public module, with a summary table, into a folder; pages that would not change are left."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, (title, sentence) in MODULES.items():
+        module = importlib.import_module(name)
+        tables = "".join(_table(heading, names) for heading, names in _groups(module).items())
+        page = f"{title}\n{'=' * len(title)}\n\n{sentence}\n\n.. currentmodule:: {name}\n{tables}"
+        write_if_changed(folder / f"{name.replace('.', '_')}.rst", page)
+
+
+def write_if_changed(path: Path, text: str) -> None:
+    """Write a file unless it holds this text already: Sphinx reads again what is newer than its last build."""
+    if not path.exists() or path.read_text(encoding="utf-8") != text:
+        path.write_text(text, encoding="utf-8")
+
+
+def _groups(module: object) -> dict[str, list[str]]:
+    groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Values": []}
+    for name in module.__all__:
+        member = getattr(module, name)
+        kind = "Classes" if inspect.isclass(member) else "Functions" if callable(member) else "Values"
+        groups[kind].append(name)
+    return groups
+
+
+def _table(heading: str, names: list[str]) -> str:
+    if not names:
+        return ""
+    template = "   :template: class.rst\n" if heading == "Classes" else ""
+    listed = "\n".join(f"   {name}" for name in names)
+    return f"\n{heading}\n{'-' * len(heading)}\n\n.. autosummary::\n   :toctree: .\n{template}\n{listed}\n"
