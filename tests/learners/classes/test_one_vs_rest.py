@@ -42,7 +42,8 @@ def test_a_class_that_comes_late_is_as_if_it_had_been_declared() -> None:
     declared.learn_many(X, labels)
     for label in met.classes_:
         late, always = met.games_[label], declared.games_[label]
-        assert saves(late) and saves(always)
+        assert saves(late)
+        assert saves(always)
         assert to_bytes(late.snapshot()) == to_bytes(always.snapshot())
 
 
