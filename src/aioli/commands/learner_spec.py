@@ -1,14 +1,12 @@
 """A learner by its name, with parameters or without: `Auto`, `AIOLI`, `AIOLI(radius=2, forgetting=0.999)`."""
 
 import ast
-import inspect
 from collections.abc import Sequence
-from typing import Any
 
-import aioli
 from aioli.learners.auto.auto import Auto
+from aioli.learners.by_name import learner_names, make_learner
 from aioli.learners.classes.one_vs_rest import OneVsRest
-from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes, require_any_learner
+from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes
 from aioli.learners.wide import Wide
 from aioli.streams.files.table import CATEGORY
 from aioli.streams.filestream import FileStream
@@ -17,13 +15,6 @@ from aioli.streams.protocol import Stream
 from aioli.streams.synthetic_stream import SyntheticStream
 
 __all__ = ["learner_by_name", "learner_for", "learner_names", "names_classes", "show_to_adversary"]
-
-NEEDED = ("predict_many", "learn_many")
-
-
-def learner_names() -> list[str]:
-    """Return the names of the public learners that play a stream by themselves. Loads them all."""
-    return [name for name in aioli.__all__ if _plays_alone(getattr(aioli, name))]
 
 
 def learner_for(text: str, stream: Stream, classes: str | Sequence[str] | None = None) -> AnyLearner:
@@ -69,26 +60,9 @@ def names_classes(text: str) -> bool:
 def learner_by_name(text: str, **otherwise: object) -> AnyLearner:
     """Make the learner that the text writes. `otherwise` are parameters for learners that take them, if not given."""
     name, given = _parsed(text)
-    homes = {known.lower(): known for known in aioli.__all__}
-    make: Any = getattr(aioli, homes[name.lower()]) if name.lower() in homes else None
-    if make is None or not _plays_alone(make):
-        raise ValueError(f"there is no learner called {name!r}; give one of {', '.join(learner_names())}")
-    known = inspect.signature(make).parameters
-    unknown = [parameter for parameter in given if parameter not in known]
-    if unknown:
-        raise ValueError(f"{name} has no parameter {unknown[0]!r}; it has {', '.join(known)}")
     if isinstance(labels := given.get("classes"), list):  # labels of a file are texts
         given["classes"] = [written(float(label)) if isinstance(label, (int, float)) else label for label in labels]
-    usual = {parameter: value for parameter, value in otherwise.items() if parameter in known}
-    try:
-        return require_any_learner(make(**{**usual, **given}))
-    except TypeError as error:
-        raise ValueError(f"{text}: {error}") from None
-
-
-def _plays_alone(make: Any) -> bool:
-    parameters = inspect.signature(make).parameters.values()
-    return all(hasattr(make, method) for method in NEEDED) and all(p.default is not p.empty for p in parameters)
+    return make_learner(name, given, **otherwise)
 
 
 def _parsed(text: str) -> tuple[str, dict[str, object]]:

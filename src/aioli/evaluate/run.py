@@ -22,7 +22,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.streams.joined_stream import JoinedStream
 from aioli.streams.protocol import Batch, Stream
 
-__all__ = ["Run"]
+__all__ = ["Run", "widen"]
 
 
 class PlaysLearner(Player, Protocol):
@@ -106,7 +106,7 @@ class Run(Loop):
         with self._patience or nullcontext(), reading as tables:
             for batch, after, fraction in tables:
                 with self._uninterrupted():
-                    _widen(self.learner, batch.X.shape[1], self.stream.features)
+                    widen(self.learner, batch.X.shape[1], self.stream.features)
                     self.known = after
                 for _ in self.play_batch(batch):
                     pass
@@ -163,7 +163,7 @@ def single_player(learner: AnyLearner, delay: Delay | None) -> PlaysLearner:
     raise CapabilityMissing("labels that come late are for learners of two classes; leave out classes or the delay")
 
 
-def _widen(learner: AnyLearner, width: int, features: Sequence[str]) -> None:
+def widen(learner: AnyLearner, width: int, features: Sequence[str]) -> None:
     """Grow the learner to the width of the rows, and give new columns, which were 0 before, the stream's names."""
     known = learner.n_features_
     if known is not None and known < width:

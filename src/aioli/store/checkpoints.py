@@ -1,14 +1,12 @@
 """Checkpoints of a run, which may be killed at any moment and resumed: one file, replaced atomically."""
 
-import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from aioli.errors import FileRefused, SnapshotRefused
+from aioli.errors import FileRefused
 from aioli.evaluate.background import RowSample
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.delayed import DelayedPlayer
-from aioli.evaluate.history import Number, Point
 from aioli.evaluate.run import Run
 from aioli.evaluate.windows import Windows
 from aioli.learners.protocol import AnyLearner
@@ -18,6 +16,7 @@ from aioli.snapshots.tree import Plain, Snapshot
 from aioli.snapshots.whole_files import clear_parts, os_errors_naming
 from aioli.store.folder_lock import FolderLock
 from aioli.store.models import require_saves
+from aioli.store.points import plain_point, points_from
 from aioli.store.predictions import Kept, Spool
 from aioli.streams.files.marks import check_unchanged
 
@@ -25,7 +24,6 @@ __all__ = ["OWN_FILES", "Checkpoints"]
 
 STATE, PREDICTIONS = "run.aioli", "predictions.spool"
 OWN_FILES = (STATE, PREDICTIONS)  # what a checkpoint's folder holds, and loses when the run is over
-NUMBERS = ("log_loss", "recent", "base_rate", "certificate", "regret")  # of a point of the history
 
 
 class Checkpoints:
@@ -120,7 +118,7 @@ class Checkpoints:
         run.scoring.scores = kind.restore(counted)
         if isinstance(run.player, DelayedPlayer):
             run.player.waiting = type(run.player.waiting).restore(self.found.part("waiting"))
-        run.history.points = _points(self.found.values.get("history"))
+        run.history.points = points_from(self.found.values.get("history"), "Run")
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
         run.known = self.found.parts.get("known", run.before)
         if "windows" in self.found.parts:
@@ -149,7 +147,7 @@ class Checkpoints:
             parts["waiting"] = run.player.waiting.snapshot()
         if run.known is not run.before:
             parts["known"] = run.known  # as wide as the learner
-        history = [_plain_point(point) for point in run.history.points]
+        history = [plain_point(point) for point in run.history.points]
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
         values["files"], values["to mend"] = run.stream.marks(), to_mend
         if self._spool is not None:
@@ -184,56 +182,3 @@ def _kept_predictions(found: Snapshot) -> Kept:
     if "frames" not in found.values:
         return Kept(found.whole("rows"), 0, checksum)
     return Kept(found.whole("rows_of_two"), found.whole("frames"), checksum)
-
-
-def _plain_point(point: Point) -> dict[str, Plain]:
-    """Return a point of the history as JSON can hold it."""
-    plain: dict[str, Plain] = {"rows": point.rows, "weights": None, "peers": _plain_numbers(point.peers)}
-    if point.weights is not None:
-        plain["weights"] = _plain_numbers(point.weights)
-    numbers = (point.log_loss, point.recent, point.base_rate, point.certificate, point.regret)
-    return plain | _plain_numbers(dict(zip(NUMBERS, numbers, strict=True)))
-
-
-def _plain_numbers(numbers: Mapping[str, Number]) -> dict[str, Plain]:
-    """Return the numbers as JSON can hold them: NaN and the infinities as strings."""
-    return {name: x if x is None or math.isfinite(x) else repr(x) for name, x in numbers.items()}
-
-
-def _points(history: Plain) -> list[Point]:
-    """Return the points that `_plain_point` made."""
-    if isinstance(history, str) or not isinstance(history, Sequence):
-        raise SnapshotRefused(f"in a Run, 'history' is {history!r}, not a list")
-    return [_point(plain) for plain in history]
-
-
-def _point(plain: Plain) -> Point:
-    if not isinstance(plain, Mapping):
-        raise SnapshotRefused(f"in a Run, a point of the history is {plain!r}")
-    numbers = _numbers({name: plain.get(name) for name in NUMBERS})
-    weights = plain.get("weights")
-    return Point(
-        rows=Snapshot("Point", plain).whole("rows"),
-        log_loss=numbers["log_loss"],
-        recent=numbers["recent"],
-        base_rate=numbers["base_rate"],
-        certificate=numbers["certificate"],
-        regret=numbers["regret"],
-        weights=None if weights is None else _numbers(weights),
-        peers=_numbers(plain.get("peers")),
-    )
-
-
-def _numbers(plain: Plain) -> dict[str, Number]:
-    """Return the numbers that `_plain_numbers` made."""
-    if not isinstance(plain, Mapping):
-        raise SnapshotRefused(f"in a Run, numbers of the history are {plain!r}")
-    return {name: _number(x) for name, x in plain.items()}
-
-
-def _number(plain: Plain) -> Number:
-    if plain is None or isinstance(plain, (int, float)):
-        return plain
-    if isinstance(plain, str) and plain in ("nan", "inf", "-inf"):
-        return float(plain)
-    raise SnapshotRefused(f"in a Run, a number of the history is {plain!r}")

@@ -70,7 +70,7 @@ class Reading:
         What cannot be seen from the name of the file and its first line.
     time
         The column that says when a row came, by its name or number: dates, or numbers of seconds. It stays a feature,
-        as any other. None: nobody asks.
+        as any other, unless `skip` names it too. None: nobody asks.
     classes
         How many labels there may be (`streams.many_labels`): "two"; two and "more" where more come; or "any".
     live
@@ -139,6 +139,7 @@ class FileStream:
         self.remarks: dict[str, str] = {}  # what was recognised, in words, where there is something to say
         self.unreadable = Unreadable()
         self.encoder: Encoder | SparseEncoder
+        self._only_time: str | None = None  # the column of times, where it is no feature
         try:
             if snapshot is not None:
                 self._check_kind(snapshot)
@@ -181,10 +182,14 @@ class FileStream:
         """Set the label, the kinds of the columns and the encoder."""
         sample, wanted = self._reader.sample, self.reading.label
         self.label = None if wanted is None else self.find_column(wanted, list(sample))
+        self._only_time = self._skipped_time(list(sample))
         asked = self._kinds_asked(list(sample)) if snapshot is None else {}
+        asked.pop(self._only_time or "", None)
         self._check_asked(asked)
         found = recognise(sample, asked)
         self.kinds = self._kinds_found(found) if snapshot is None else self._kinds_of_snapshot(found, snapshot)
+        if self._only_time is not None:
+            self.kinds[self._only_time] = found[self._only_time].kind
         if snapshot is None:
             self.notations = {name: column.notation for name, column in found.items() if column.notation}
             self.remarks = {name: str(column) for name, column in found.items() if str(column) != column.kind}
@@ -192,7 +197,7 @@ class FileStream:
             self.notations = {name: str(notation) for name, notation in snapshot.mapping("notations").items()}
         for settled in (self.notations, self.remarks):
             settled.pop(self.label or "", None)
-        seen = {column: kind for column, kind in self.kinds.items() if column != self.label}
+        seen = {name: kind for name, kind in self.kinds.items() if name not in (self.label, self._only_time)}
         if all(kind == SKIPPED for kind in seen.values()):
             message = f"{self.name}: has no column but the label; there is nothing to learn from"
             raise FileRefused(message, path=self.name)
@@ -270,7 +275,7 @@ class FileStream:
 
     def _features_of(self, table: Table | SparseTable) -> Features:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):
-            X = self.encoder.encode(table)
+            X = self.encoder.encode(table if self._only_time is None else _without(table, self._only_time))
             self.sparse = self.encoder.sparse
             self.kinds.update(table.new)
             self.notations.update(table.notations)
@@ -319,7 +324,7 @@ class FileStream:
         values: dict[str, Plain] = {
             "position": self._position,
             "columns": list(self.kinds),
-            "kinds": list(self.kinds.values()),
+            "kinds": [SKIPPED if name == self._only_time else kind for name, kind in self.kinds.items()],
             "label": self.label,
             "notations": dict(self.notations),
             "unreadable": self.unreadable.plain(),
@@ -352,6 +357,14 @@ class FileStream:
             return columns[index - 1 if index > 0 else index]
         message = f"{self.name}: there is no column {wanted!r}; its columns are {listed(columns)}"
         raise FileRefused(message, path=self.name)
+
+    def _skipped_time(self, columns: list[str]) -> str | None:
+        """Return the column of times where it is to be skipped as a feature; None where it is not."""
+        if self.reading.time is None:
+            return None
+        skipped = [self.find_column(name, columns) for name in _each(self.reading.skip, columns)]
+        time = self.find_column(self.reading.time, columns)
+        return time if time in skipped else None
 
     def _kinds_of_snapshot(self, found: dict[str, Recognised], snapshot: Snapshot) -> dict[str, str]:
         """Return each column's kind by the snapshot; its label is left out where the label is now another."""
@@ -405,6 +418,14 @@ def _each(names: Collection[str], columns: list[str]) -> list[str]:
 
 def _kind_of_label(found: Recognised) -> str:
     return NUMBER if found.plain and found.kind == NUMBER else CATEGORY
+
+
+def _without(table: Table, column: str) -> Table:
+    """Return the table without a column of numbers or dates."""
+    days = {name: values for name, values in table.days.items() if name != column}
+    kept = [j for j, name in enumerate(table.names) if name != column]
+    numbers = table.numbers if len(kept) == len(table.names) else np.ascontiguousarray(table.numbers[:, kept])
+    return replace(table, names=[table.names[j] for j in kept], numbers=numbers, days=days)
 
 
 def going_on_with(snapshot: Snapshot) -> Snapshot:

@@ -29,7 +29,7 @@ from aioli.streams.files.table import (
 from aioli.streams.files.text_reader import LONGEST_SHOWN, TextReader
 from aioli.streams.files.where import Numbered, Where, row_refused
 
-__all__ = ["JSONLines"]
+__all__ = ["JSONLines", "Row", "flat_row", "sample_of_rows", "table_of_rows"]
 
 LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get a sample
 CELLS = 1 << 21  # cells in a table, at most
@@ -66,7 +66,7 @@ class JSONLines(TextReader):
             keys = {key for row in rows for key in row}
             if len(keys) > MANY_KEYS and sum(map(len, rows)) < SCATTERED * len(rows) * len(keys):
                 raise self._too_many_keys(f"its first {len(rows):,} lines have {len(keys):,} keys")
-            self._sample = _sample(rows[: sample_size(len(keys))], ())
+            self._sample = sample_of_rows(rows[: sample_size(len(keys))], ())
         return self._sample
 
     def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
@@ -83,13 +83,14 @@ class JSONLines(TextReader):
                     rows = self._for_one_table(every[before:], lines[before:], kinds, most)
                     after = before + len(rows)
                     self._window.go_on(end if after == len(every) else int(ends[lines[after - 1] - first]))
-                    found = recognise(_sample(rows, kinds))
+                    found = recognise(sample_of_rows(rows, kinds))
                     new = {name: column.kind for name, column in found.items()}
                     written = {name: column.notation for name, column in found.items() if column.notation}
                     kinds.update(new)
                     notations.update(written)
                     where = Numbered(self.source.name, "line", lines[before:after])
-                    yield replace(self._table(rows, kinds, label, where, notations), new=new, notations=written)
+                    table = table_of_rows(rows, kinds, where, notations, label, self._window.after())
+                    yield replace(table, new=new, notations=written)
                     before = after
                 self._window.go_on(end)
 
@@ -110,26 +111,6 @@ class JSONLines(TextReader):
     def _too_many_keys(self, what: str, line: int | None = None) -> FileRefused:
         advice = "write what differs from line to line as values, or as features by name (--format vw)"
         return self._refused(f"{what}; keys are columns: {advice}", line)
-
-    def _table(
-        self, rows: list[Row], kinds: dict[str, str], label: str | None, where: Where, notations: Mapping[str, str]
-    ) -> Table:
-        names = [name for name, kind in kinds.items() if kind == NUMBER and name != label]
-        numbers = np.empty((len(rows), len(names)))
-        days: dict[str, Vector] = {}
-        unreadable: dict[str, dict[int, str]] = {}
-        for j, name in enumerate(names):
-            numbers[:, j], unreadable[name] = _numbers(rows, name, notations.get(name, POINT))
-        for name in [name for name, kind in kinds.items() if kind == DATE and name != label]:
-            read = partial(days_in, notation=notations.get(name, POINT))
-            days[name], unreadable[name] = converted(_texts(rows, name), read)
-        texts = {name: _texts(rows, name, name == label) for name, kind in kinds.items() if kind in (CATEGORY, TEXT)}
-        labels: Vector | Texts | None = None
-        if label is not None:
-            labels = texts.pop(label) if label in texts else _number_labels(rows, label, where)
-        complete = not np.isnan(numbers).any()
-        found = {name: cells for name, cells in unreadable.items() if cells}
-        return Table(names, numbers, texts, labels, where, self._window.after(), complete, days, unreadable=found)
 
     def _parsed(self, end: int, most: int | None = None) -> tuple[list[Row], list[int]]:
         """Return the objects up to a place of the window, and the numbers of their lines."""
@@ -152,12 +133,44 @@ class JSONLines(TextReader):
         if not isinstance(row, dict):
             problem = f'is no JSON object but {_shown(row)}; write an object a line, such as {{"x": 1}}'
             raise self._refused(problem, number)
-        if any(isinstance(value, dict | list) for value in row.values()):
-            row = dict(_flat(row, "", Numbered(self.source.name, "line", [number])))
-        return row
+        return flat_row(row, Numbered(self.source.name, "line", [number]))
 
 
-def _flat(inner: dict[str, Any], outer: str, where: Where) -> Iterator[tuple[str, Value]]:
+def table_of_rows(
+    rows: list[Row],
+    kinds: Mapping[str, str],
+    where: Where,
+    notations: Mapping[str, str],
+    label: str | None = None,
+    after: Position | None = None,
+) -> Table:
+    """Return rows of plain values as a table, each column read as its kind says."""
+    names = [name for name, kind in kinds.items() if kind == NUMBER and name != label]
+    numbers = np.empty((len(rows), len(names)))
+    days: dict[str, Vector] = {}
+    unreadable: dict[str, dict[int, str]] = {}
+    for j, name in enumerate(names):
+        numbers[:, j], unreadable[name] = _numbers(rows, name, notations.get(name, POINT))
+    for name in [name for name, kind in kinds.items() if kind == DATE and name != label]:
+        read = partial(days_in, notation=notations.get(name, POINT))
+        days[name], unreadable[name] = converted(_texts(rows, name), read)
+    texts = {name: _texts(rows, name, name == label) for name, kind in kinds.items() if kind in (CATEGORY, TEXT)}
+    labels: Vector | Texts | None = None
+    if label is not None:
+        labels = texts.pop(label) if label in texts else _number_labels(rows, label, where)
+    complete = not np.isnan(numbers).any()
+    found = {name: cells for name, cells in unreadable.items() if cells}
+    return Table(names, numbers, texts, labels, where, after or {}, complete, days, unreadable=found)
+
+
+def flat_row(row: Mapping[str, Any], where: Where) -> Row:
+    """Return an object with what is nested in it under the keys `outer.inner`."""
+    if any(isinstance(value, dict | list) for value in row.values()):
+        return dict(_flat(row, "", where))
+    return dict(row)
+
+
+def _flat(inner: Mapping[str, Any], outer: str, where: Where) -> Iterator[tuple[str, Value]]:
     """Yield the values of an object, those of the objects within it under the key `outer.inner`."""
     for key, value in inner.items():
         if isinstance(value, dict):
@@ -169,7 +182,7 @@ def _flat(inner: dict[str, Any], outer: str, where: Where) -> Iterator[tuple[str
             yield outer + key, value
 
 
-def _sample(rows: list[Row], known: Container[str]) -> dict[str, Texts | str]:
+def sample_of_rows(rows: list[Row], known: Container[str]) -> dict[str, Texts | str]:
     """Return the values of each column that is not yet known. A key that is missing throughout has not come yet."""
     sample: dict[str, Texts | str] = {}
     for name in dict.fromkeys(key for row in rows for key in row if key not in known):

@@ -1,0 +1,1 @@
+"""Predict by id now, learn by id when the label comes: a durable service over `aioli.store`."""

@@ -1,0 +1,264 @@
+"""A model that is served: its learner, the encoding of its rows, and its scores; it knows neither ids nor a store."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol, Self, TypeGuard
+
+import numpy as np
+
+from aioli.errors import CapabilityMissing, LabelRefused, RowRefused, SnapshotRefused
+from aioli.evaluate.run import widen
+from aioli.learners.announcements import Announcement
+from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
+from aioli.learners.protocol import (
+    AnyLearner,
+    Capability,
+    ClassLearner,
+    LearnsLate,
+    Saves,
+    learns_late,
+    plays_two_classes,
+    saves,
+)
+from aioli.learners.registry import restore_any_learner
+from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Label
+from aioli.service.tally import Tally
+from aioli.snapshots.tree import Snapshot
+from aioli.store.models import STREAM
+from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement
+from aioli.streams.files.table import Features
+from aioli.streams.row_encoder import RowEncoder
+
+__all__ = ["Answer", "GivenRow", "ServedModel"]
+
+GivenRow = Sequence[float] | Mapping[str, Any]  # as a request has it: numbers in order, or an object of named values
+NUMBERS = {int, float}
+TWO_LABELS: dict[object, int] = {0: 0, 1: 1, -1: 0}  # True and False are 1 and 0
+
+
+class Answer(NamedTuple):
+    """What was announced for a row: a probability, or one for each class that was known."""
+
+    probability: float | None
+    classes: Sequence[Label]
+    probabilities: Sequence[float]
+
+
+class LateClassLearner(ClassLearner, Protocol):
+    """A learner of any number of classes that learns from what it announced when the row came."""
+
+    def announce(self, x: object) -> ClassAnnouncements:
+        """Return the probabilities of `predict` and all that the label will need."""
+
+    def announce_many(self, X: object) -> ClassAnnouncements:
+        """Return what `announce` does, for every row."""
+
+    def learn(
+        self, x: object, y: object, weight: float = 1.0, logits: object = None, announced: LateClasses = None
+    ) -> Vector:
+        """Learn from the row, for which `announced` was announced."""
+
+
+def learns_classes_late(learner: AnyLearner) -> TypeGuard[LateClassLearner]:
+    """Return whether the learner is one of any number of classes that learns late."""
+    return {Capability.CLASSES, Capability.LEARNS_LATE} <= learner.capabilities
+
+
+class ServedModel:
+    """Announces rows and learns their labels when they come, one at a time; a restored one goes on bit for bit.
+
+    Parameters
+    ----------
+    learner
+        One that learns late and has snapshots.
+    encoder
+        How objects become rows; None where rows are numbers in order, or where the first row is to decide.
+    labels
+        What the two classes are called, the negative one first; None where labels are 0 and 1.
+    """
+
+    def __init__(
+        self, learner: AnyLearner, encoder: RowEncoder | None = None, labels: tuple[Label, Label] | None = None
+    ) -> None:
+        if Capability.LEARNS_LATE not in learner.capabilities or not saves(learner):
+            message = f"{type(learner).__name__} does not learn from labels that come late; use Auto or AIOLI"
+            raise CapabilityMissing(message)
+        if labels is not None and not plays_two_classes(learner):
+            raise CapabilityMissing("a learner of many classes has their names itself; leave out labels")
+        self.learner = learner
+        self.encoder = encoder
+        self.labels = labels
+        self.width: int | None = learner.n_features_  # of a row, once one has come
+        self.tally = Tally(lambda: self.learner)
+
+    @property
+    def rounds(self) -> int:
+        """How many labels the learner has learned."""
+        return self.learner.rounds
+
+    def announce(self, given: GivenRow) -> AnnouncedRow:
+        """Return what the learner announces for a row, with all that its label will need.
+
+        A refused row that is an object may have moved the encoder: the caller restores the model.
+        """
+        if isinstance(given, Mapping):
+            x, came = self._encoded(given), _as_json(given)
+        else:
+            x, came = self._numbers(given), b""
+        announced = self._announce(x)
+        self.width = x.shape[-1]
+        return AnnouncedRow(x, announced, self.tally.base, came)
+
+    def announce_again(self, row: AnnouncedRow) -> bool:
+        """Announce a row of the log once more; return whether the announcement is the same, bit for bit."""
+        given = json.loads(row.given) if row.given else row.numbers
+        return _same(self.announce(given).announced, row.announced)
+
+    def learn(self, row: AnnouncedRow, label: Label, weight: float = 1.0) -> None:
+        """Learn the label, as `label_of` returned it, of a row that was announced."""
+        learner, x = self.learner, self._widened(row.x)
+        if plays_two_classes(learner):
+            assert learns_late(learner)
+            assert isinstance(row.announced, Announcement)
+            self._learn_two(learner, x, row.announced, float(label), weight)
+            self.tally.count(row.announced.probability, float(label), row.base)
+        elif learns_classes_late(learner):
+            assert isinstance(row.announced, ClassAnnouncements)
+            P = learner.learn(x, label, weight, announced=row.announced)
+            self.tally.count_classes(P, label, learner.classes_)
+
+    def _learn_two(
+        self, learner: LearnsLate, x: Features, announced: Announcement, label: float, weight: float
+    ) -> None:
+        if isinstance(x, np.ndarray):
+            learner.learn(x, label, weight, announced=announced)
+        else:
+            learner.learn_many(x, [label], [weight], announced=announced.row)
+
+    def label_of(self, label: object) -> Label:
+        """Return a label as it is learned and kept: 0 or 1, or that of a class; any other is refused."""
+        if not isinstance(label, str | int | float | bool) or (isinstance(label, float) and not math.isfinite(label)):
+            raise LabelRefused("has a label that is no text, number or truth value", value=label, remedy="give one")
+        if not plays_two_classes(self.learner):
+            return int(label) if isinstance(label, float) and label.is_integer() else label
+        if self.labels is not None and label in self.labels:
+            return self.labels.index(label)
+        if label not in TWO_LABELS:
+            names = "0 and 1" if self.labels is None else f"{self.labels[0]!r} and {self.labels[1]!r}"
+            raise LabelRefused(f"has the label {label!r}", value=label, remedy=f"the labels of this model are {names}")
+        return TWO_LABELS[label]
+
+    def answer_of(self, announced: AnyAnnouncement) -> Answer:
+        """Return the probabilities of an announcement of this model, now or earlier."""
+        if isinstance(announced, Announcement):
+            return Answer(announced.probability, (), ())
+        learner = self.learner
+        assert learns_classes_late(learner)
+        probabilities = announced.probabilities[0].tolist()
+        return Answer(None, learner.classes_[: len(probabilities)], probabilities)
+
+    def _encoded(self, given: Mapping[str, Any]) -> Features:
+        if self.encoder is None:
+            if self.width is not None:
+                raise RowRefused("is an object", remedy=f"rows of this model are {self.width} numbers in order")
+            self.encoder = RowEncoder()
+        X = self.encoder.encode(given)
+        widen(self.learner, X.shape[1], self.encoder.features)
+        return X[0] if isinstance(X, np.ndarray) else X
+
+    def _numbers(self, given: Sequence[float]) -> Vector:
+        if self.encoder is not None:
+            raise RowRefused("is a list", remedy="rows of this model are objects of named values")
+        if self.width is not None and len(given) != self.width:
+            raise RowRefused(f"has {len(given)} columns", remedy=f"rows of this model have {self.width}")
+        if not given or not set(map(type, given)) <= NUMBERS:
+            raise RowRefused("is not a list of numbers", remedy="give numbers, or an object of named values")
+        try:
+            return np.array(given, np.float64)
+        except OverflowError:
+            raise RowRefused("has a number beyond all floats", remedy="scale the column") from None
+
+    def _announce(self, x: Features) -> AnyAnnouncement:
+        learner = self.learner
+        if plays_two_classes(learner):
+            assert learns_late(learner)
+            return learner.announce(x) if isinstance(x, np.ndarray) else learner.announce_many(x)[0]
+        assert learns_classes_late(learner)
+        return learner.announce(x) if isinstance(x, np.ndarray) else learner.announce_many(x)
+
+    def _widened(self, x: Features) -> Features:
+        """Return the row with the features that came since, which were 0 in it."""
+        width = max(self.width or 0, self.learner.n_features_ or 0)
+        if x.shape[-1] == width:
+            return x
+        if isinstance(x, np.ndarray):
+            return np.concatenate([x, np.zeros(width - len(x))])
+        from scipy import sparse  # loaded where it is needed: a process starts sooner without it
+
+        return sparse.csr_array((x.data, x.indices, x.indptr), shape=(1, width))
+
+    def model_file(self) -> Snapshot:
+        """Return what `aioli predict` and the learner's `load` read: the learner, and how its rows are read."""
+        learner = self._saves().snapshot()
+        parts = {} if self.encoder is None else {STREAM: self.encoder.snapshot()}
+        return Snapshot(learner.kind, learner.values, learner.arrays, {**learner.parts, **parts})
+
+    @classmethod
+    def from_model_file(cls, snapshot: Snapshot) -> Self:
+        """Make a model from what `aioli run --save` or a learner's `save` wrote."""
+        learner, stream = restore_any_learner(snapshot), snapshot.parts.get(STREAM)
+        if stream is None:
+            return cls(learner)
+        encoder = RowEncoder.restore(stream)
+        names = encoder.labels.classes
+        named = plays_two_classes(learner) and len(names) == 2 and names != ("0", "1")
+        return cls(learner, encoder, (names[0], names[1]) if named else None)
+
+    def snapshot(self) -> Snapshot:
+        """Return all that the future depends on, but for the rows that wait, which the log holds."""
+        values = {"labels": None if self.labels is None else list(self.labels), "width": self.width}
+        parts = {"learner": self._saves().snapshot(), "tally": self.tally.snapshot()}
+        if self.encoder is not None:
+            parts["encoder"] = self.encoder.snapshot()
+        return Snapshot("ServedModel", values, parts=parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal model, which goes on bit for bit the same."""
+        given = snapshot.of("ServedModel")
+        encoder = RowEncoder.restore(given.part("encoder")) if "encoder" in given.parts else None
+        model = cls(restore_any_learner(given.part("learner")), encoder, _labels_in(given))
+        model.width = given.optional_whole("width")
+        model.tally = Tally.restore(given.part("tally"), lambda: model.learner)
+        return model
+
+    def _saves(self) -> Saves:
+        assert saves(self.learner)
+        return self.learner
+
+
+def _labels_in(snapshot: Snapshot) -> tuple[Label, Label] | None:
+    labels = snapshot.values.get("labels")
+    if labels is None:
+        return None
+    if not isinstance(labels, Sequence) or isinstance(labels, str) or len(labels) != 2:
+        raise SnapshotRefused(f"in a ServedModel, 'labels' is {labels!r}, not two labels")
+    negative, positive = labels
+    if not isinstance(negative, str | int | float) or not isinstance(positive, str | int | float):
+        raise SnapshotRefused(f"in a ServedModel, 'labels' is {labels!r}, not two labels")
+    return negative, positive
+
+
+def _as_json(given: Mapping[str, Any]) -> bytes:
+    return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _same(one: AnyAnnouncement, other: AnyAnnouncement) -> bool:
+    if isinstance(one, Announcement) and isinstance(other, Announcement):
+        mine, others = (np.empty(0) if each.memory is None else each.memory for each in (one, other))
+        return one[:4] == other[:4] and np.array_equal(mine, others, equal_nan=True)
+    assert isinstance(one, ClassAnnouncements)
+    assert isinstance(other, ClassAnnouncements)
+    return np.array_equal(one.logits, other.logits) and _same(one.tickets[0], other.tickets[0])
