@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.outcomes.two_classes import count_round, keeps_its_digits, play_round
+from aioli.states.dense.squares import play_square
 
 __all__ = ["play_block"]
 
@@ -80,39 +80,6 @@ def play_block(
     _downdate(P, K)
     w[:] = w_after
     tally[...], logits[...] = tally_after, logits_after
-    return True
-
-
-@compiled(
-    "b1(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])",
-    reassociate=True,
-)
-def play_square(
-    H: Matrix,
-    m: Vector,
-    rules: Vector,
-    norms: Vector,
-    spreads: Vector,
-    y: Vector,
-    weights: Vector,
-    logits: Vector,
-    gamma: Vector,
-    alpha: Vector,
-    tally: Vector,
-) -> bool:
-    """Play b rows knowing only their inner products; column j of H keeps its values of turn j. O(b²) a row."""
-    for j in range(m.size):
-        v = H[j, j]
-        z, gamma[j], alpha[j], inst, loss, v_after = play_round(rules, m[j], v, norms[j], y[j], weights[j], logits[j])
-        if not keeps_its_digits(max(spreads[j], v), v_after):
-            return False
-        for i in range(j + 1, m.size):
-            taken = gamma[j] * H[i, j]
-            m[i] += alpha[j] * H[i, j]
-            for q in range(j + 1, i + 1):
-                H[i, q] -= taken * H[q, j]
-        count_round(tally, weights[j], loss, inst, norms[j], logits[j])
-        logits[j] = z
     return True
 
 
