@@ -3,7 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy import ndarray
@@ -29,6 +29,9 @@ from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
 from aioli.states.dense.state import State
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
+
+if TYPE_CHECKING:
+    from aioli.learners.device_aioli import DeviceAIOLI
 
 __all__ = ["AIOLI"]
 
@@ -74,6 +77,9 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
         `ClassAIOLI` in place of this learner, with one probability a class.
     structure
         How a `ClassAIOLI` plays its classes; None lets their number and the columns choose.
+    device
+        None is the CPU. "cuda", or another device of PyTorch's, makes a `DeviceAIOLI` in place of this learner, for
+        embeddings of a thousand columns and more (docs/gpu.md).
 
     Attributes
     ----------
@@ -113,13 +119,19 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
         intercept: bool = True,
         classes: Classes | None = None,
         structure: Structure | None = None,
+        device: str | None = None,
     ) -> Any:
-        """Make a learner of two classes, or the `ClassAIOLI` of the classes given."""
+        """Make a learner of two classes, the `ClassAIOLI` of the classes given, or the `DeviceAIOLI` of a device."""
         if classes is None:
             if structure is not None:
                 message = f"structure is {structure!r}, but two classes have none; give classes too"
                 raise ParameterRefused(message, parameter="structure", value=structure)
+            if device is not None:
+                return cls(radius, ridge, regulariser, curvature, forgetting, intercept).to(device)
             return super().__new__(cls)
+        if device is not None:
+            message = "a device plays two classes; leave out classes or device"
+            raise ParameterRefused(message, parameter="device", value=device)
         if regulariser not in (0.5, 1.0) or curvature != "tight":
             message = (
                 "the game of many classes has its own regulariser, ½, and its own curvature; leave out regulariser and "
@@ -138,6 +150,7 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
         intercept: bool = True,
         classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `ClassAIOLI` of others)
         structure: Structure | None = None,  # noqa: ARG002
+        device: str | None = None,  # noqa: ARG002
     ) -> None:
         super().__init__()
         self.radius = radius
@@ -303,6 +316,12 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
             raise ParameterRefused("since has more columns than the learners; give an earlier one", parameter="since")
         return ancestor.grown(columns) if columns else ancestor
 
+    def to(self, device: str) -> "DeviceAIOLI":
+        """Return the learner that goes on from what this one knows on a device of PyTorch; this one stays as it is."""
+        from aioli.learners.device_aioli import DeviceAIOLI
+
+        return DeviceAIOLI.of(self, device)
+
     def with_classes(
         self,
         negative: Label = 0,
@@ -353,7 +372,7 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
         return as_given(self, played)
 
     def __repr__(self) -> str:
-        return f"AIOLI({written_parameters(self, without=('classes', 'structure'))}){self._repr_suffix()}"
+        return f"AIOLI({written_parameters(self, without=('classes', 'structure', 'device'))}){self._repr_suffix()}"
 
     # ---- within
 

@@ -12,13 +12,14 @@ $\rho P + (1-\rho)I/\lambda \succeq P$, and a larger P is a smaller F.
 """
 
 import math
+from typing import Protocol
 
 import numpy as np
 
 from aioli.numerics.ball import ball_multiplier
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.spec import GameSpec
 from aioli.outcomes.two_classes import Tally
-from aioli.states.dense.state import State
 
 __all__ = ["Certificate", "running_certificate", "theorem_bound", "tight_certificate", "tight_prior"]
 
@@ -52,12 +53,30 @@ class Certificate(float):
         return type(self), (float(self), self.radius, self.rounds, self.theorem, self.against)
 
 
-def running_certificate(state: State) -> Certificate:
+class PlayedGame(Protocol):
+    """What a certificate reads of a state, whichever form it has."""
+
+    spec: GameSpec
+    width: int
+
+    @property
+    def tally(self) -> Vector:
+        """The running totals."""
+
+    @property
+    def w(self) -> Vector:
+        """The centre."""
+
+    def precision(self) -> Matrix:
+        """Return A."""
+
+
+def running_certificate(state: PlayedGame) -> Certificate:
     r"""Return $\lambda B^2 + \sum \mathrm{inst}_t$. O(1)."""
     return _certificate(state, state.spec.ridge * state.spec.radius**2)
 
 
-def tight_certificate(state: State) -> Certificate:
+def tight_certificate(state: PlayedGame) -> Certificate:
     r"""Return $\sum \mathrm{inst}_t + \max_{\|\theta\| \le B} \lambda\|\theta\|^2 - \|\theta-w\|_A^2$. O(d³).
 
     By its dual: for any μ ≥ 0 the maximum is at most
@@ -97,7 +116,7 @@ def theorem_bound(
     return ridge * radius**2 + regulariser * width * stretch * math.log1p(learned)
 
 
-def _certificate(state: State, prior: float) -> Certificate:
+def _certificate(state: PlayedGame, prior: float) -> Certificate:
     spec, tally = state.spec, state.tally
     full = spec.curvature == "full"
     regular = not full and spec.forgetting == 1.0 and tally[Tally.IRREGULAR] == 0.0

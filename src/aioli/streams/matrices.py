@@ -13,7 +13,7 @@ from aioli.errors import UNCHANGED, ParameterRefused, RowRefused
 if TYPE_CHECKING:
     from scipy.sparse import coo_array, csr_array
 
-__all__ = ["FILL", "Values", "as_matrix", "is_sparse", "names_in", "unmasked"]
+__all__ = ["FILL", "Values", "as_matrix", "check_shape", "is_sparse", "names_in", "unmasked"]
 
 FILL = "drop it or fill it first"
 NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
@@ -56,18 +56,21 @@ def in_order_of(X: object, names: Sequence[str] | None) -> object:
 def as_matrix(X: object, *, width: int | None, names: Sequence[str] | None, single: bool) -> Values:
     """Return a two-dimensional array or CSR matrix of real numbers, as wide as it must be, not yet converted."""
     values = _two_dimensional(in_order_of(X, names), single=single)
-    count, columns = values.shape
+    check_shape(values.shape, width=width, names=names, single=single)
+    return values
+
+
+def check_shape(shape: tuple[int, ...], *, width: int | None, names: Sequence[str] | None, single: bool) -> None:
+    """Refuse a matrix that is empty, or not as wide as it must be."""
+    count, columns = shape
     if count == 0 or columns == 0:
-        raise _no_rows(
-            f"an empty matrix, of shape {values.shape}, came; give at least one row and one column", values.shape
-        )
+        raise _no_rows(f"an empty matrix, of shape {shape}, came; give at least one row and one column", shape)
     if width is not None and columns != width:
         what = "the row has" if single else "rows have"
         advice = "grow() the learner first" if columns > width else "give 0 for what is absent"
-        raise _no_rows(f"{what} {columns} columns; this learner knows {width}: {advice}{UNCHANGED}", values.shape)
+        raise _no_rows(f"{what} {columns} columns; this learner knows {width}: {advice}{UNCHANGED}", shape)
     if names is not None and len(names) != columns:
-        raise _no_rows(f"{len(names)} names came for {columns} columns; give one a column{UNCHANGED}", values.shape)
-    return values
+        raise _no_rows(f"{len(names)} names came for {columns} columns; give one a column{UNCHANGED}", shape)
 
 
 def _two_dimensional(X: object, *, single: bool) -> Values:

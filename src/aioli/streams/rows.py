@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, RowRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.streams.matrices import FILL, as_matrix, unmasked
+from aioli.streams.matrices import FILL, Values, as_matrix, unmasked
 
 __all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weights"]
 
@@ -52,12 +52,16 @@ class CheckedRows(ABC):
         self.single = single
         self.intercept = intercept
         self.names = names
-        self.values = as_matrix(X, width=width, names=names, single=single)
+        self.values = self._as_values(X, width, names, single)
         self.width = int(self.values.shape[1])
         self._check(widest)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
+
+    def _as_values(self, X: object, width: int | None, names: Sequence[str] | None, single: bool) -> Values:
+        """Return the rows as a matrix of real numbers, as wide as it must be, not yet converted."""
+        return as_matrix(X, width=width, names=names, single=single)
 
     @abstractmethod
     def lengths(self) -> Iterator[tuple[int, Vector]]:

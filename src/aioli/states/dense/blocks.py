@@ -1,13 +1,10 @@
-r"""The exact block form: the same sequential game at the speed of matrix products, on any array library.
+r"""The exact block form: the same sequential game at the speed of matrix products; `device` has that of GPUs.
 
 Within a block P is read once, $K = XP$, and written once, $P \leftarrow P - K^\top\Gamma K$. What is sequential about
 the game needs only inner products of the rows, $H = KX^\top$, and runs on the CPU over a small square of numbers: row j
 answers its label and takes its rank-one downdate out of the rows behind it, $H_{i\cdot} \leftarrow H_{i\cdot} -
 \gamma_j H_{ij} H_{j\cdot}$. All rows of a block share one product with P; `inner` rows at a time share one square.
 """
-
-import importlib
-from typing import Any
 
 import numpy as np
 
@@ -16,17 +13,13 @@ from aioli.states.dense.squares import play_square
 
 __all__ = ["play_block"]
 
-Array = Any  # an array of any library that follows the array API standard; the standard has no static type
-
-PANEL = 256  # rows of P that a downdate touches at a time, so that no second matrix of its size is ever made
-
 
 def play_block(
-    P: Array,
-    w: Array,
+    P: Matrix,
+    w: Vector,
     tally: Vector,
     rules: Vector,
-    X: Array,
+    X: Matrix,
     y: Vector,
     weights: Vector,
     logits: Vector,
@@ -35,16 +28,15 @@ def play_block(
 ) -> bool:
     r"""Play all rows of X and return True, or touch nothing and return False: a row would cost P its digits.
 
-    P, w and X are arrays of one library on one device; the rest is NumPy. Costs $3d^2$ multiply-adds a row, all in
-    matrix products, and memory for a few blocks. Forgetting is not for blocks: it would mix X itself into P.
+    Costs $3d^2$ multiply-adds a row, all in matrix products, and memory for a few blocks. Forgetting is not for blocks:
+    it would mix X itself into P.
     """
     from scipy import linalg  # loaded where it is needed: a process starts sooner without it
 
-    xp, to_host, to_device = _library(P)
     K = X @ P
     squares = X * X
-    norms = np.sqrt(to_host(xp.sum(squares, axis=1)))
-    spreads = to_host(squares @ xp.linalg.diagonal(P))
+    norms = np.sqrt(np.sum(squares, axis=1))
+    spreads = squares @ np.diagonal(P)
     count = int(X.shape[0])
     tally_after, logits_after = tally.copy(), logits.copy()
     w_after = w + 0.0
@@ -55,8 +47,8 @@ def play_block(
         if first:  # what the rows of this block that came before have already taken out of P
             before = K[:first, :]
             KJ = KJ - (XJ @ before.T) @ before
-        H = np.ascontiguousarray(to_host(KJ @ XJ.T))
-        m = np.ascontiguousarray(to_host(XJ @ w_after))
+        H = np.ascontiguousarray(KJ @ XJ.T)
+        m = XJ @ w_after
         if not play_square(
             H,
             m,
@@ -74,30 +66,21 @@ def play_block(
         # Row i of K at its own turn is k_i - Σ_{j<i} γ_j H_ij k_j: a unit triangular system.
         taken = np.tril(H * gamma[rows], -1)
         solve = linalg.solve_triangular(taken, np.eye(len(m)), lower=True, unit_diagonal=True)
-        KJ = to_device(solve) @ KJ
-        w_after = w_after + to_device(alpha[rows]) @ KJ
-        K[rows, :] = to_device(np.sqrt(gamma[rows])[:, None]) * KJ  # from here on √γ k: P ← P - KᵀK
+        KJ = solve @ KJ
+        w_after = w_after + alpha[rows] @ KJ
+        K[rows, :] = np.sqrt(gamma[rows])[:, None] * KJ  # from here on √γ k: P ← P - KᵀK
     _downdate(P, K)
     w[:] = w_after
     tally[...], logits[...] = tally_after, logits_after
     return True
 
 
-def _downdate(P: Array, K: Array) -> None:
+def _downdate(P: Matrix, K: Matrix) -> None:
     r"""Set $P \leftarrow P - K^\top K$, half of it computed and mirrored: P stays bitwise symmetric. O(bd²)."""
-    if isinstance(P, np.ndarray):
-        from scipy import linalg
+    from scipy import linalg
 
-        linalg.blas.dsyrk(-1.0, K.T, beta=1.0, c=P.T, lower=1, overwrite_c=1)  # P.T: BLAS counts by columns
-        mirror(P)
-        return
-    for i in range(0, P.shape[0], PANEL):
-        e = min(i + PANEL, P.shape[0])
-        panel = K[:, i:e].T @ K[:, i:]
-        corner = panel[:, : e - i]
-        P[i:e, i:e] -= 0.5 * (corner + corner.T)
-        P[i:e, e:] -= panel[:, e - i :]
-        P[e:, i:e] -= panel[:, e - i :].T
+    linalg.blas.dsyrk(-1.0, K.T, beta=1.0, c=P.T, lower=1, overwrite_c=1)  # P.T: BLAS counts by columns
+    mirror(P)
 
 
 @compiled("void(f8[:,::1])")
@@ -109,26 +92,3 @@ def mirror(P: Matrix) -> None:
             for i in range(top, min(top + tile, width)):
                 for j in range(left, min(left + tile, i)):
                     P[i, j] = P[j, i]
-
-
-def _library(P: Array) -> tuple[Any, Any, Any]:
-    """Return the array library of P, and functions that bring arrays from its device to NumPy and back."""
-    if isinstance(P, np.ndarray):
-        return np, np.asarray, np.asarray
-    try:
-        array_api_compat = importlib.import_module("array_api_compat")
-    except ImportError:
-        raise ImportError(
-            "arrays of other libraries need array-api-compat: pip install 'aioli-online[torch]'"
-        ) from None
-    xp = array_api_compat.array_namespace(P)
-    device = array_api_compat.device(P)
-
-    def to_host(array: Array) -> Matrix:
-        on_host = "cpu" in str(device).lower()  # each library has its own name for it
-        return np.array(np.from_dlpack(array if on_host else array_api_compat.to_device(array, "cpu")))
-
-    def to_device(array: Matrix) -> Array:
-        return xp.asarray(array, device=device)
-
-    return xp, to_host, to_device

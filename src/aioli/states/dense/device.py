@@ -5,13 +5,12 @@ each way: their inner products and centres, $[K; w]X^\top$, and what the rounds 
 $M = [\sqrt\Gamma T; \alpha^\top T]$, of which $MK$ is both the factor of the downdate and the step of w.
 """
 
-import importlib
-from typing import Any, Self, TypeAlias
+from typing import Any, Self
 
 import numpy as np
 
-from aioli.errors import ParameterRefused
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.pytorch import Tensor, pytorch, require_device
 from aioli.numerics.root import root_many
 from aioli.outcomes.spec import GameSpec
 from aioli.outcomes.two_classes import Tally
@@ -19,36 +18,13 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.squares import play_square, square_effect
 from aioli.states.dense.state import State
 
-__all__ = ["DeviceState", "Tensor", "pytorch"]
-
-Tensor: TypeAlias = Any  # torch.Tensor: PyTorch is optional, and types are checked without it too
+__all__ = ["DeviceState"]
 
 INNER = 64  # rows that the CPU plays between two copies
 OUTER = 1024, 256  # rows that share one product with P, where P is too large for a cache and where it is not
 CACHED = 4096  # columns from which P is too large
 PANELS = 8  # parts in which half of the downdate is computed
 LEAST_PANEL = 1024  # columns below which one product for all of it is faster
-
-
-def pytorch() -> Any:
-    """Return PyTorch, or say how to install it."""
-    try:
-        return importlib.import_module("torch")
-    except ImportError:
-        raise ImportError("a device needs PyTorch: pip install 'aioli-online[torch]'") from None
-
-
-def require_device(device: object) -> Any:
-    """Return PyTorch's device of this name, which must be there and know float64."""
-    torch = pytorch()
-    try:
-        found = torch.device(device)
-        torch.zeros(1, dtype=torch.float64, device=found)
-    except (RuntimeError, AssertionError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        message = f"device is {device!r}, which cannot be used here ({reason}); give 'cuda' where there is one, or 'cpu'"
-        raise ParameterRefused(message, parameter="device", value=device) from None
-    return found
 
 
 class DeviceState:
@@ -63,7 +39,16 @@ class DeviceState:
         self.spec, self.width = spec, width
         self.rules: Vector = np.array(spec.packed, np.float64)
         self.tally: Vector = np.zeros(len(Tally))
-        # all that a block needs is taken here: no block runs out of memory half-way
+        try:
+            self._take_memory()
+        except torch.cuda.OutOfMemoryError as error:
+            needed = (8.0 * width * width) / 2**30
+            told = f"{width:,} columns need {needed:.1f} GiB on {self.device} for P alone; use fewer, or Wide"
+            raise MemoryError(f"{told} ({str(error).splitlines()[0]})") from None
+
+    def _take_memory(self) -> None:
+        """Take all the memory that a block needs: none runs out of it half-way."""
+        torch, width, spec = self.torch, self.width, self.spec
         self._outer = OUTER[width < CACHED]
         self._panel = max(LEAST_PANEL, -(-self.width // PANELS))
         numbers = {"dtype": torch.float64, "device": self.device}
@@ -83,10 +68,7 @@ class DeviceState:
 
     @classmethod
     def of(cls, state: State, device: object) -> Self:
-        """Return the equal state on a device."""
-        if state.factored:
-            message = "this state is in its factored form, which keeps more digits and is played on the CPU alone"
-            raise ParameterRefused(f"{message}; go on without a device", parameter="device", value=device)
+        """Return the equal state on a device; it must not be factored."""
         there = cls(state.spec, state.width, device)
         there.P.copy_(there.torch.from_numpy(state.P))
         there._w.copy_(there.torch.from_numpy(state.w))

@@ -49,10 +49,10 @@ def play_square(
 
 @compiled("void(f8[:,::1],f8[::1],f8[::1],f8[:,::1])", reassociate=True)
 def square_effect(H: Matrix, gamma: Vector, alpha: Vector, effect: Matrix) -> None:
-    r"""Compute $[\sqrt\Gamma T; \alpha^\top T]$, $T = (I + \mathrm{tril}(H\Gamma, -1))^{-1}$, of a square played. O(b²) a row.
+    r"""Compute $[\sqrt\Gamma T; \alpha^\top T]$ of a square that was played. O(b²) a row.
 
-    $TK$ are the rows of K, each at its own turn: $\sqrt\Gamma TK$ is the factor of the downdate, and the last row, times
-    K, is the step of w.
+    With $T = (I + \mathrm{tril}(H\Gamma, -1))^{-1}$, $TK$ are the rows of K, each at its own turn: $\sqrt\Gamma TK$ is
+    the factor of the downdate, and the last row, times K, is the step of w.
     """
     b = gamma.size
     effect[:] = 0.0

@@ -1,0 +1,123 @@
+"""Rows a second of `AIOLI(device="cuda")` on embeddings, beside the CPU and the peers that are installed, in one run.
+
+    python -m benchmarks.gpu                        # 1,024 to 32,768 columns
+    python -m benchmarks.gpu --device cpu --columns 64 --rows 2000
+
+The rows are drawn at random on the device; "from NumPy" brings them up from the CPU's memory, in float32 as embeddings
+mostly are.
+"""
+
+import argparse
+import importlib.util
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from aioli import AIOLI
+from aioli.learners.device_aioli import DeviceAIOLI
+from aioli.numerics.compiling import Vector
+from aioli.numerics.pytorch import Tensor, pytorch
+
+ROWS = {1024: 131_072, 4096: 65_536, 16_384: 16_384, 32_768: 8_192}
+SLOWER = 64  # the CPU and the peers play one row of so many
+
+
+def draw(device: str, rows: int, columns: int) -> tuple[Tensor, Vector]:
+    """Return rows on the device, of length about 1, and labels that follow a linear law."""
+    torch = pytorch()
+    generator = torch.Generator(device=device).manual_seed(0)
+    numbers = {"dtype": torch.float64, "device": device, "generator": generator}
+    X = torch.randn((rows, columns), **numbers) / columns**0.5
+    X = X.float().double()  # so that float32 is the same game
+    theta = 2.0 * torch.randn(columns, **numbers)
+    y = torch.rand(rows, **numbers) < torch.sigmoid(X @ theta)
+    return X, y.double().cpu().numpy()
+
+
+def seconds(play: Callable[[], object], device: str) -> float:
+    """Return how long it takes, the device's work included."""
+    torch = pytorch()
+    wait = torch.cuda.synchronize if device.startswith("cuda") else lambda: None
+    wait()
+    start = time.perf_counter()
+    play()
+    wait()
+    return time.perf_counter() - start
+
+
+def on_device(X: object, y: Vector, device: str, warm: int) -> tuple[float, Vector]:
+    """Return rows a second of a learner that has played a few rows before, and what it announced."""
+    learner = AIOLI(intercept=False, device=device)
+    assert isinstance(learner, DeviceAIOLI)
+    announced = [learner.learn_many(X[:warm], y[:warm])]  # type: ignore[index]
+    taken = seconds(lambda: announced.append(learner.learn_many(X[warm:], y[warm:])), device)  # type: ignore[index]
+    return (len(y) - warm) / taken, np.concatenate(announced)
+
+
+def of_peers(X: np.ndarray, y: Vector) -> list[str]:  # type: ignore[type-arg]
+    """Return lines of the peers that are installed, each playing a few rows one by one, as a stream gives them."""
+    lines = []
+    if importlib.util.find_spec("sklearn"):
+        from sklearn.linear_model import SGDClassifier
+
+        model = SGDClassifier(loss="log_loss")
+        model.partial_fit(X[:1], y[:1], classes=[0, 1])
+
+        def play() -> None:
+            for t in range(1, len(y)):
+                model.predict_proba(X[t : t + 1])
+                model.partial_fit(X[t : t + 1], y[t : t + 1])
+
+        lines.append(f"scikit-learn's SGD, row by row {(len(y) - 1) / seconds(play, 'cpu'):>12,.0f}")
+    if importlib.util.find_spec("river"):
+        from river.linear_model import LogisticRegression
+
+        rows = [dict(enumerate(x.tolist())) for x in X]
+        regression = LogisticRegression()
+
+        def play_river() -> None:
+            for x, label in zip(rows, y.astype(bool).tolist(), strict=True):
+                regression.predict_proba_one(x)
+                regression.learn_one(x, label)
+
+        lines.append(f"River's logistic regression    {len(y) / seconds(play_river, 'cpu'):>12,.0f}")
+    return lines
+
+
+def main() -> None:
+    """Print a table of rows a second."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cuda")
+    parser.add_argument("--columns", type=int, nargs="*", default=list(ROWS))
+    parser.add_argument("--rows", type=int)
+    parser.add_argument("--widest-on-cpu", type=int, default=4096, help="the CPU plays up to so many columns")
+    given = parser.parse_args()
+    torch = pytorch()
+    name = torch.cuda.get_device_name(given.device) if given.device.startswith("cuda") else "the CPU"
+    print(f"AIOLI on {name}, PyTorch {torch.__version__}, float64; rows a second")
+    for columns in given.columns:
+        rows = given.rows or ROWS.get(columns, 16_384)
+        warm = min(rows // 4, 3072)
+        X, y = draw(given.device, rows, columns)
+        print(f"\n{columns:,} columns, {rows:,} rows")
+        rate, announced = on_device(X, y, given.device, warm)
+        flops = 4e-12 * columns**2 * rate
+        print(f"  rows on the device           {rate:>12,.0f}   {flops:.1f} TFLOP/s, counting 4d² a row")
+        plain = X.float().cpu().numpy()
+        rate, brought = on_device(plain, y, given.device, warm)
+        print(f"  rows from NumPy, float32     {rate:>12,.0f}   differs by {np.abs(brought - announced).max():.0e}")
+        del X
+        few = max(rows // SLOWER, 128)
+        if columns <= given.widest_on_cpu:
+            learner, small = AIOLI(intercept=False), plain[:few].astype(np.float64)
+            here: list[Vector] = []
+            taken = seconds(lambda: here.append(learner.learn_many(small, y[:few])), "cpu")  # noqa: B023
+            apart = np.abs(here[0] - announced[:few]).max()
+            print(f"  the CPU, {few:,} of them  {few / taken:>20,.0f}   differs by {apart:.0e}")
+            for line in of_peers(small, y[:few]):
+                print(f"  {line}")
+
+
+if __name__ == "__main__":
+    main()
