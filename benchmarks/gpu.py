@@ -8,6 +8,7 @@ mostly are.
 """
 
 import argparse
+import importlib
 import importlib.util
 import time
 from collections.abc import Callable
@@ -16,7 +17,7 @@ import numpy as np
 
 from aioli import AIOLI
 from aioli.learners.device_aioli import DeviceAIOLI
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.pytorch import Tensor, pytorch
 
 ROWS = {1024: 131_072, 4096: 65_536, 16_384: 16_384, 32_768: 8_192}
@@ -46,22 +47,20 @@ def seconds(play: Callable[[], object], device: str) -> float:
     return time.perf_counter() - start
 
 
-def on_device(X: object, y: Vector, device: str, warm: int) -> tuple[float, Vector]:
+def on_device(X: Tensor, y: Vector, device: str, warm: int) -> tuple[float, Vector]:
     """Return rows a second of a learner that has played a few rows before, and what it announced."""
     learner = AIOLI(intercept=False, device=device)
     assert isinstance(learner, DeviceAIOLI)
-    announced = [learner.learn_many(X[:warm], y[:warm])]  # type: ignore[index]
-    taken = seconds(lambda: announced.append(learner.learn_many(X[warm:], y[warm:])), device)  # type: ignore[index]
+    announced = [learner.learn_many(X[:warm], y[:warm])]
+    taken = seconds(lambda: announced.append(learner.learn_many(X[warm:], y[warm:])), device)
     return (len(y) - warm) / taken, np.concatenate(announced)
 
 
-def of_peers(X: np.ndarray, y: Vector) -> list[str]:  # type: ignore[type-arg]
+def of_peers(X: Matrix, y: Vector) -> list[str]:
     """Return lines of the peers that are installed, each playing a few rows one by one, as a stream gives them."""
     lines = []
     if importlib.util.find_spec("sklearn"):
-        from sklearn.linear_model import SGDClassifier
-
-        model = SGDClassifier(loss="log_loss")
+        model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss")
         model.partial_fit(X[:1], y[:1], classes=[0, 1])
 
         def play() -> None:
@@ -71,10 +70,8 @@ def of_peers(X: np.ndarray, y: Vector) -> list[str]:  # type: ignore[type-arg]
 
         lines.append(f"scikit-learn's SGD, row by row {(len(y) - 1) / seconds(play, 'cpu'):>12,.0f}")
     if importlib.util.find_spec("river"):
-        from river.linear_model import LogisticRegression
-
         rows = [dict(enumerate(x.tolist())) for x in X]
-        regression = LogisticRegression()
+        regression = importlib.import_module("river.linear_model").LogisticRegression()
 
         def play_river() -> None:
             for x, label in zip(rows, y.astype(bool).tolist(), strict=True):
