@@ -51,7 +51,7 @@ myst_heading_anchors = 4
 myst_dmath_double_inline = True
 
 # ---- the interface, from docstrings
-autosummary_generate = True
+autosummary_generate = write_reference(HERE / "reference" / "api")
 autosummary_imported_members = False
 autodoc_typehints = "none"  # the signature has them already where they say something
 autodoc_member_order = "bysource"
@@ -109,7 +109,6 @@ mathjax3_config = {"svg": {"fontCache": "none"}}
 for made in (HERE / "gallery").glob("plot_*.rst"):  # the page of an example that is gone
     if not (HERE.parent / "examples" / f"{made.stem}.py").exists():
         made.unlink()
-write_reference(HERE / "reference" / "api")
 write_command_page(HERE / "reference" / "api" / "command_help.rst")
 
 

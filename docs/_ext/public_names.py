@@ -11,6 +11,7 @@ MODULES = {
     "aioli": ("Learners", "What ``import aioli`` gives: learners, certificates, announcements and explanations."),
     "aioli.sklearn": ("scikit-learn", "A classifier for pipelines, searches and displays."),
     "aioli.river": ("River", "A classifier for River's pipelines, metrics and drift detectors."),
+    "aioli.plot": ("Plots", "Pictures of a run for a notebook, in scikit-learn's convention of displays."),
     "aioli.learners.protocol": ("Capabilities", "What every learner does, and questions about what some can do."),
     "aioli.evaluate.progressive": ("Scoring a stream", "Predict, score, then learn, over blocks of rows."),
     "aioli.snapshots.tree": ("Snapshots", "The state of anything that remembers, as a tree of arrays and values."),
@@ -18,14 +19,17 @@ MODULES = {
 }
 
 
-def write_reference(folder: Path) -> None:
-    """Write one page a public module, with a summary table, into a folder; pages that would not change are left."""
+def write_reference(folder: Path) -> list[str]:
+    """Write one page a public module, with a summary table, into a folder; return the paths of the pages."""
     folder.mkdir(parents=True, exist_ok=True)
+    pages = []
     for name, (title, sentence) in MODULES.items():
         module = importlib.import_module(name)
         tables = "".join(_table(heading, names) for heading, names in _groups(module).items())
         page = f"{title}\n{'=' * len(title)}\n\n{sentence}\n\n.. currentmodule:: {name}\n{tables}"
-        write_if_changed(folder / f"{name.replace('.', '_')}.rst", page)
+        pages.append(folder / f"{name.replace('.', '_')}.rst")
+        write_if_changed(pages[-1], page)
+    return [str(page) for page in pages]
 
 
 def write_if_changed(path: Path, text: str) -> None:

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Self
 
 from aioli.errors import AioliError, ParameterRefused, SnapshotRefused
+from aioli.learners.notebook import ShownInNotebooks
 from aioli.learners.protocol import Capability
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
@@ -15,8 +16,8 @@ from aioli.snapshots.tree import Snapshot
 __all__ = ["Remembering", "RemembersParts"]
 
 
-class Remembering(ABC):
-    """Give `save`, `load`, copies and pickles to a class that has `snapshot` and `restore`."""
+class Remembering(ShownInNotebooks, ABC):
+    """Give `save`, `load`, copies, pickles and a table for notebooks to a learner with `snapshot` and `restore`."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:

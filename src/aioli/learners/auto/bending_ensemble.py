@@ -188,8 +188,9 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
 
     def _is_row(self, x: NDArray[Any]) -> bool:
-        """Return whether x is one row as the linear experts' own short way takes it."""
-        return type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.size == self.n_features_
+        """Return whether x is one row as compiled code takes it: of float64, contiguous, and not read-only."""
+        plain = type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray
+        return plain and x.size == self.n_features_
 
     def _asked(self, X: Matrix, linear: Vector) -> Matrix:
         """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
