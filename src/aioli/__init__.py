@@ -24,6 +24,7 @@ _HOMES = {
     "ClassAuto": "aioli.learners.classes.class_auto",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
+    "Fleet": "aioli.fleet.fleet",
     "Forest": "aioli.learners.forest.forest",
     "Foster": "aioli.learners.foster.foster",
     "KernelAIOLI": "aioli.learners.kernel.kernel_aioli",
@@ -55,6 +56,7 @@ __all__ = [
     "Certificate",
     "ClassAIOLI",
     "ClassAuto",
+    "Fleet",
     "Forest",
     "Foster",
     "KernelAIOLI",
@@ -70,6 +72,7 @@ __all__ = [
 
 if TYPE_CHECKING:
     from aioli.evaluate.explaining import explain_columns, explain_row
+    from aioli.fleet.fleet import Fleet
     from aioli.learners.aioli import AIOLI
     from aioli.learners.announcements import Announcement, Announcements
     from aioli.learners.auto.auto import Auto

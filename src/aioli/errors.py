@@ -17,6 +17,8 @@ __all__ = [
     "AnnouncementRefused",
     "CapabilityMissing",
     "FileRefused",
+    "KeyRefused",
+    "KeyUnknown",
     "LabelRefused",
     "ParameterRefused",
     "RowRefused",
@@ -110,6 +112,17 @@ class RowRefused(AioliError):
 
 class LabelRefused(RowRefused):
     """A label is none of the two classes, or is missing."""
+
+
+class KeyRefused(RowRefused):
+    """A row's key is missing, or of a kind that cannot tell one model from another."""
+
+
+class KeyUnknown(AioliError, KeyError):
+    """A model was asked for by a key that no row has had; a `KeyError` too, as of any mapping."""
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class FileRefused(AioliError):

@@ -42,8 +42,8 @@ __all__ = ["LEARNERS", "LOOPS", "SUBJECTS", "Model", "Subject", "Table"]
 Table: TypeAlias = Any  # rows, as a matrix or a sparse one
 Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: contracts ask before they call
 
-# What is exported and learns two classes; `Certificate` is a number.
-NO_LEARNERS = {"Announcement", "Announcements", "Certificate", "explain_columns", "explain_row"}
+# What is exported and learns two classes; `Certificate` is a number, and a `Fleet` has one learner a key.
+NO_LEARNERS = {"Announcement", "Announcements", "Certificate", "Fleet", "explain_columns", "explain_row"}
 CLASS_LEARNERS = ["ClassAIOLI", "ClassAuto", "OneVsRest"]  # `tests/learners/classes` holds them to their properties
 LEARNERS = sorted(set(aioli.__all__) - NO_LEARNERS - set(CLASS_LEARNERS))
 

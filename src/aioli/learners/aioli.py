@@ -270,7 +270,21 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
         """The centre w of what it knows: the intercept first, where there is one."""
         return np.empty(0) if self._state is None else self._state.w.copy()
 
+    @property
+    def spec(self) -> GameSpec:
+        """The parameters of the game that is played, the ridge among them where it was not given."""
+        return self._spec
+
     # ---- its life
+
+    def with_state(self, state: State, names: Sequence[str] | None = None) -> Self:
+        """Return a learner of these parameters that has come to a state, which it takes over."""
+        made = type(self).restore(Snapshot(type(self).__name__, {"parameters": self._played(), "names": None}))
+        if state.spec != made._spec:
+            raise ParameterRefused(f"the state is of another game, {state.spec}", parameter="state", value=state.spec)
+        made._set_state(state)
+        made.feature_names_ = None if names is None else list(names)
+        return made
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(d²)."""

@@ -1,0 +1,1 @@
+"""One model a key: models in contiguous records, keys and their places, records on disk, pooling."""

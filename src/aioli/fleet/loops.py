@@ -1,0 +1,232 @@
+r"""Rows of many keys played in order, each by its key's own model: one compiled call for all of them.
+
+A row's record is copied into one state (`states.dense.state`), the library's own round is played there, and what it
+changed is copied back. So a key's models go the way that an `AIOLI` of its own would have gone, bit for bit.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.fleet.layout import (
+    BODY,
+    EXTENSION,
+    FACTORED,
+    FULL,
+    HEAD,
+    KIND,
+    LAST,
+    MODEL,
+    MODEL_HEAD,
+    PACKED,
+    SINGLE,
+    TALLY,
+    pack_triangle,
+    read_body,
+    unpack_triangle,
+    write_body,
+)
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.prefetch import prefetch
+from aioli.numerics.root import root
+from aioli.outcomes.spec import Rule
+from aioli.states.dense import factored, fused
+
+__all__ = ["load_model", "logits_of_keyed_rows", "play_keyed_rows", "store_model"]
+
+AHEAD = 12  # rows between asking for a record and playing it: measured, `python -m benchmarks.fleet`
+LINE = 8
+SINGLE_EPSILON = 2.0**-24
+SINGLE_ERROR, SINGLE_DIGITS = 1e-4, 1e2  # of z, as `outcomes.two_classes` has them for float64
+play_rows, play_rows_factored = fused.play_rows, factored.play_rows
+multiply, whiten = fused.multiply, factored.whiten
+
+
+@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])")
+def load_model(
+    records: Matrix,
+    place: int,
+    told: NDArray[np.int64],
+    number: int,
+    body: Vector,
+    w: Vector,
+    P: Matrix,
+    tally: Vector,
+) -> None:
+    """Copy a model of a record into a state: w, the tally, and P, or S where the model is factored. O(d²)."""
+    record = records[place]
+    first = HEAD + number * told[MODEL]
+    for i in range(TALLY):
+        tally[i] = record[first + i]
+    is_factored = record[first + FACTORED] > 0.5
+    width = w.size
+    if told[KIND] == PACKED and not is_factored:
+        unpack_triangle(record[first + MODEL_HEAD : first + MODEL_HEAD + told[BODY]], w, P)
+        return
+    read_body(record, told, number, body)
+    if told[KIND] != FULL and not is_factored:
+        unpack_triangle(body, w, P)
+        return
+    for i in range(width):
+        w[i] = body[i]
+    S = P.reshape(width * width)
+    here = told[BODY] - width
+    for i in range(here):
+        S[i] = body[width + i]
+    if told[KIND] != FULL:
+        read_body(records[int(record[EXTENSION])], told, number, body)
+        for i in range(here, width * width):
+            S[i] = body[i - here]
+
+
+@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])")
+def store_model(
+    records: Matrix,
+    place: int,
+    told: NDArray[np.int64],
+    number: int,
+    body: Vector,
+    w: Vector,
+    P: Matrix,
+    tally: Vector,
+) -> None:
+    """Copy a state back into its record, and into the record's extension where the model is factored. O(d²)."""
+    record = records[place]
+    first = HEAD + number * told[MODEL]
+    for i in range(TALLY):
+        record[first + i] = tally[i]
+    is_factored = record[first + FACTORED] > 0.5
+    width = w.size
+    if told[KIND] == PACKED and not is_factored:
+        pack_triangle(record[first + MODEL_HEAD : first + MODEL_HEAD + told[BODY]], w, P)
+        return
+    if told[KIND] != FULL and not is_factored:
+        pack_triangle(body, w, P)
+        write_body(record, told, number, body)
+        return
+    for i in range(width):
+        body[i] = w[i]
+    S = P.reshape(width * width)
+    here = told[BODY] - width
+    for i in range(here):
+        body[width + i] = S[i]
+    write_body(record, told, number, body)
+    if told[KIND] != FULL:
+        for i in range(here, width * width):
+            body[i - here] = S[i]
+        write_body(records[int(record[EXTENSION])], told, number, body)
+
+
+@compiled("void(f8[:,::1],i8)")
+def prefetch_record(records: Matrix, place: int) -> None:
+    """Ask for all cache lines of a record."""
+    numbers = records.reshape(records.size)
+    first = place * records.shape[1]
+    for i in range(0, records.shape[1], LINE):
+        prefetch(numbers, first + i)
+
+
+@compiled("b1(f8[:,::1],f8[::1],f8[::1])", reassociate=True)
+def keeps_its_single_digits(P: Matrix, x: Vector, k: Vector) -> bool:
+    r"""Return whether P, rounded to float32 after every row, still has digits enough for this row. O(d²)."""
+    spread = multiply(P, x, k)
+    v = 0.0
+    for i in range(x.size):
+        v += x[i] * k[i]
+    return SINGLE_EPSILON * spread <= SINGLE_ERROR * min(1.0 + v, SINGLE_DIGITS * v)
+
+
+@compiled(
+    "i8(f8[:,::1],i8[::1],i8,i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],"
+    "f8[:,::1],f8[::1],f8[::1],f8[::1],f8)"
+)
+def play_keyed_rows(
+    records: Matrix,
+    places: NDArray[np.int64],
+    begin: int,
+    told: NDArray[np.int64],
+    body: Vector,
+    P: Matrix,
+    w: Vector,
+    tally: Vector,
+    rules: Vector,
+    workspace: Matrix,
+    X: Matrix,
+    y: Vector,
+    weights: Vector,
+    logits: Vector,
+    clock: float,
+) -> int:
+    """Play the rows from `begin` on, row t by the model at `places[t]`; return the row that came next. O(d²) a row.
+
+    Fewer than all rows were played where the next would cost its model's P too many digits: nothing has been changed
+    by that row, and it goes on once the model is factored.
+    """
+    in_place = told[KIND] == FULL
+    single = told[KIND] == SINGLE
+    width, first = w.size, HEAD + MODEL_HEAD
+    for t in range(begin, len(X)):
+        if t + AHEAD < len(X):
+            prefetch_record(records, places[t + AHEAD])
+        place = places[t]
+        record = records[place]
+        if in_place:
+            tally = record[HEAD : HEAD + TALLY]
+            w = record[first : first + width]
+            P = record[first + width : first + width + width * width].reshape(width, width)
+        else:
+            load_model(records, place, told, 0, body, w, P, tally)
+        row, label, weight, logit = X[t : t + 1], y[t : t + 1], weights[t : t + 1], logits[t : t + 1]
+        if record[HEAD + FACTORED] > 0.5:
+            play_rows_factored(P, w, tally, rules, workspace, row, label, weight, logit)
+        else:
+            if single and not keeps_its_single_digits(P, X[t], workspace[1]):
+                return t
+            if play_rows(P, w, tally, rules, workspace, row, label, weight, logit) == 0:
+                return t
+        if not in_place:
+            store_model(records, place, told, 0, body, w, P, tally)
+        record[LAST] = clock + t
+    return len(X)
+
+
+@compiled("f8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,b1)", reassociate=True)
+def logit_of_row(P: Matrix, w: Vector, x: Vector, k: Vector, regulariser: float, is_factored: bool) -> float:
+    """Return the log-odds of a row as `single_row.predict_logit_one` gives them. O(d²)."""
+    v = 0.0
+    m = 0.0
+    if is_factored:
+        v = whiten(P, x, k)
+    else:
+        multiply(P, x, k)
+        for i in range(x.size):
+            v += x[i] * k[i]
+    for i in range(x.size):
+        m += x[i] * w[i]
+    return root(m, 0.5 * regulariser * max(v, 0.0))
+
+
+@compiled(
+    "void(f8[:,::1],i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1])",
+)
+def logits_of_keyed_rows(
+    records: Matrix,
+    places: NDArray[np.int64],
+    told: NDArray[np.int64],
+    body: Vector,
+    P: Matrix,
+    w: Vector,
+    tally: Vector,
+    rules: Vector,
+    workspace: Matrix,
+    X: Matrix,
+    logits: Vector,
+) -> None:
+    """Write the log-odds of each row by its model, as if it came next; rows without a place are passed over. O(d²)."""
+    for t in range(len(X)):
+        if t + AHEAD < len(X) and places[t + AHEAD] >= 0:
+            prefetch_record(records, places[t + AHEAD])
+        place = places[t]
+        if place >= 0:
+            load_model(records, place, told, 0, body, w, P, tally)
+            is_factored = records[place, HEAD + FACTORED] > 0.5
+            logits[t] = logit_of_row(P, w, X[t], workspace[1], rules[Rule.REGULARISER], is_factored)

@@ -1,0 +1,263 @@
+"""A fleet is the learners of its keys, bit for bit: whatever the batches, the budget, and however it was moved."""
+
+import pickle
+from pathlib import Path
+
+import numpy as np
+import pytest
+from keyed_streams import Objects, keyed_rows, played_apart
+
+from aioli import AIOLI, Fleet
+from aioli.errors import KeyRefused, KeyUnknown, ParameterRefused, RowRefused
+from aioli.fleet.keys import Key
+from aioli.fleet.layout import Layout
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.codec import from_bytes, to_bytes
+
+LEARNERS = {
+    "usual": AIOLI(),
+    "paper": AIOLI(radius=2.0, ridge=0.3, curvature="paper", intercept=False),
+    "forgets": AIOLI(forgetting=0.98, regulariser=0.5),
+    "full": AIOLI(curvature="full", radius=1.0),
+}
+
+
+def learn_in_batches(fleet: Fleet, keys: list[Key], X: Matrix, y: Vector, seed: int) -> Vector:
+    """What the fleet announced in batches of any size, some of one row."""
+    rng = np.random.default_rng(seed)
+    p: list[Vector] = []
+    t = 0
+    while t < len(keys):
+        size = int(rng.choice([1, 2, 30, 200]))
+        part = slice(t, t + size)
+        if size == 1:
+            p.append(np.array([fleet.learn(keys[t], X[t], y[t])]))
+        else:
+            p.append(fleet.learn_many(keys[part], X[part], y[part]))
+        t += size
+    return np.concatenate(p)
+
+
+def assert_same_models(fleet: Fleet, objects: Objects) -> None:
+    assert set(fleet) == set(objects)
+    for key, learner in objects.items():
+        assert to_bytes(fleet[key].snapshot()) == to_bytes(learner.snapshot())
+
+
+@pytest.mark.parametrize("name", LEARNERS)
+@pytest.mark.parametrize("form", ["packed", "full"])
+def test_models_are_the_learners_of_their_keys(name: str, form: str) -> None:
+    keys, X, y = keyed_rows(1500, 5, 60)
+    p, objects = played_apart(keys, X, y, LEARNERS[name])
+    fleet = Fleet(LEARNERS[name], form=form)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(learn_in_batches(fleet, keys, X, y, 1), p)
+    assert_same_models(fleet, objects)
+    rows = X[:40], keys[:40]
+    alone = [objects[key].predict(x) for x, key in zip(*rows, strict=True)]
+    np.testing.assert_array_equal(fleet.predict_many(rows[1], rows[0]), alone)
+    assert fleet.rounds == 1500
+    assert fleet.certificate(keys[0]) == objects[keys[0]].certificate()
+
+
+@pytest.mark.parametrize("width", [1, 2, 3, 7, 8, 16, 33, 60])
+def test_models_of_any_width_are_the_learners_of_their_keys(width: int) -> None:
+    keys, X, y = keyed_rows(300, width, 10, seed=width)
+    p, objects = played_apart(keys, X, y, AIOLI())
+    fleet = Fleet(AIOLI())
+    np.testing.assert_array_equal(learn_in_batches(fleet, keys, X, y, 1), p)
+    assert_same_models(fleet, objects)
+
+
+@pytest.mark.parametrize("form", ["packed", "full"])
+def test_a_model_whose_matrix_loses_its_digits_turns_to_factors_as_a_learner_does(form: str, tmp_path: Path) -> None:
+    keys, X, y = keyed_rows(800, 4, 30)
+    X[[not isinstance(key, int) for key in keys]] += 1e5
+    p, objects = played_apart(keys, X, y, AIOLI(radius=100.0))
+    factored = [learner.snapshot().part("state").flag("factored") for learner in objects.values()]
+    assert any(factored)
+    assert not all(factored)
+    fleet = Fleet(AIOLI(radius=100.0), form=form, hot_models=12, spill=tmp_path)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(learn_in_batches(fleet, keys, X, y, 1), p)
+    assert_same_models(fleet, objects)
+    assert_same_models(Fleet.restore(from_bytes(to_bytes(fleet.snapshot())), hot_models=8), objects)
+    for learner in objects.values():
+        learner.grow(2)
+    assert_same_models(fleet.grow(2), objects)
+
+
+@pytest.mark.parametrize("budget", [{"hot_models": 9}, {"hot_rows": 40}, {"memory": 50_000}])
+def test_models_on_disk_are_the_same_models(budget: dict[str, int], tmp_path: Path) -> None:
+    keys, X, y = keyed_rows(1500, 5, 200)
+    p, objects = played_apart(keys, X, y, AIOLI())
+    fleet = Fleet(AIOLI(), spill=tmp_path, **budget)  # type: ignore[arg-type]
+    half = 700
+    q = learn_in_batches(fleet, keys[:half], X[:half], y[:half], 1)
+    assert fleet.on_disk > 50
+    copy = pickle.loads(pickle.dumps(fleet))
+    for each in (fleet, copy):
+        rest = learn_in_batches(each, keys[half:], X[half:], y[half:], 2)
+        np.testing.assert_array_equal(np.append(q, rest), p)
+        before = to_bytes(each.snapshot())
+        alone = [objects[key].predict(x) for x, key in zip(X, keys, strict=True)]
+        np.testing.assert_array_equal(each.predict_many(keys, X), alone)
+        assert to_bytes(each.snapshot()) == before
+        assert_same_models(each, objects)
+    assert to_bytes(fleet.snapshot()) == to_bytes(copy.snapshot())
+
+
+def test_columns_that_come_later_were_0_before() -> None:
+    keys, X, y = keyed_rows(400, 5, 20)
+    X[:200, 3:] = 0.0
+    whole = Fleet().learn_many(keys, X, y)
+    fleet = Fleet(AIOLI())
+    first = fleet.learn_many(keys[:200], X[:200, :3], y[:200])
+    fleet.grow(2, ["d", "e"])
+    assert fleet.feature_names_ == ["x0", "x1", "x2", "d", "e"]
+    second = fleet.learn_many(keys[200:], X[200:], y[200:])
+    np.testing.assert_allclose(np.append(first, second), whole, atol=1e-13)  # sums over 0 may be grouped otherwise
+
+
+def test_fleets_merge_by_key() -> None:
+    keys, X, y = keyed_rows(900, 4, 40)
+    half = 500
+    _, first = played_apart(keys[:half], X[:half], y[:half], AIOLI())
+    _, second = played_apart(keys[half:], X[half:], y[half:], AIOLI())
+    one, other = Fleet(AIOLI()), Fleet(AIOLI())
+    one.learn_many(keys[:half], X[:half], y[:half])
+    other.learn_many(keys[half:], X[half:], y[half:])
+    for key, learner in second.items():
+        first[key] = first[key].merge(learner) if key in first else learner
+    assert_same_models(one.merge(other), first)
+    assert one.rounds == 900
+    assert_same_models(Fleet(AIOLI()).merge(other), second)
+
+
+def test_weights_and_late_labels_are_those_of_a_learner() -> None:
+    keys, X, y = keyed_rows(300, 3, 7)
+    rng = np.random.default_rng(5)
+    weights, logits = rng.uniform(0, 3, size=300), rng.normal(size=300)
+    fleet = Fleet(AIOLI())
+    fleet.learn_many(keys, X, y, weights, logits)
+    objects: Objects = {key: AIOLI() for key in keys}
+    for t, key in enumerate(keys):
+        objects[key].learn(X[t], y[t], weights[t], logits[t])
+    assert_same_models(fleet, objects)
+
+
+def test_single_storage_is_half_as_large_and_close() -> None:
+    keys, X, y = keyed_rows(3000, 10, 20)
+    whole, half = Fleet(AIOLI()), Fleet(AIOLI(), storage="float32")
+    p, q = whole.learn_many(keys, X, y), learn_in_batches(half, keys, X, y, 1)
+    assert np.abs(p - q).max() < 2e-5  # 150 rows a key, each rounded to 24 bits; docs/fleet.md has more
+    np.testing.assert_array_equal(half.learn_many(keys, X, y), pickle_and_learn(half, keys, X, y))
+    assert half.nbytes < 0.85 * whole.nbytes  # of so few keys, whose tables are as large; and of one model:
+    assert Layout(51, storage="float32").stride < 0.52 * Layout(51).stride
+
+
+def pickle_and_learn(fleet: Fleet, keys: list[Key], X: Matrix, y: Vector) -> Vector:
+    fresh = Fleet(AIOLI(), storage="float32")
+    learn_in_batches(fresh, keys, X, y, 7)
+    assert fleet.rounds == 2 * fresh.rounds
+    return Fleet.restore(fresh.snapshot()).learn_many(keys, X, y)
+
+
+def test_single_storage_survives_rows_that_float64_needs_factors_for() -> None:
+    keys, X, y = keyed_rows(600, 4, 5)
+    X += 50.0
+    p = Fleet(AIOLI(radius=100.0)).learn_many(keys, X, y)
+    fleet = Fleet(AIOLI(radius=100.0), storage="float32")
+    q = learn_in_batches(fleet, keys, X, y, 1)
+    assert np.abs(p - q).max() < 1e-2
+    assert any(fleet[key].snapshot().part("state").flag("factored") for key in fleet)
+
+
+@pytest.mark.parametrize("key", [None, ["a list"], {"a": 1}, 1.5, float("nan"), ("a", None)])
+def test_what_is_no_key_is_refused_with_its_row(key: object) -> None:
+    keys, X, y = keyed_rows(10, 2, 3)
+    fleet = Fleet(AIOLI())
+    fleet.learn_many(keys, X, y)
+    before = to_bytes(fleet.snapshot())
+    with pytest.raises(
+        KeyRefused, match=r"row 4: the key is .*; give a string, a whole number, bytes, or a tuple"
+    ) as told:
+        fleet.learn_many([*keys[:4], key, *keys[5:]], X, y)
+    assert told.value.row == 4
+    with pytest.raises(KeyRefused):
+        fleet.predict(key, X[0])
+    assert to_bytes(fleet.snapshot()) == before
+
+
+def test_rows_labels_and_widths_that_are_refused_change_nothing() -> None:
+    keys, X, y = keyed_rows(10, 2, 3)
+    fleet = Fleet(AIOLI())
+    fleet.learn_many(keys, X, y)
+    before = to_bytes(fleet.snapshot())
+    bad = X.copy()
+    bad[3, 1] = np.nan
+    with pytest.raises(RowRefused, match="row 3: column 1 is nan"):
+        fleet.learn_many(["new"] * 10, bad, y)
+    with pytest.raises(ParameterRefused, match="rows have 3 columns; this learner knows 2"):
+        fleet.learn_many(keys, np.ones((10, 3)), y)
+    with pytest.raises(ParameterRefused, match="10 rows came with 9 keys"):
+        fleet.learn_many(keys[1:], X, y)
+    with pytest.raises(RowRefused, match="row 2: the label is"):
+        fleet.learn_many(["new"] * 10, X, [0, 1, 2, 0, 1, 0, 1, 0, 1, 0])
+    with pytest.raises(KeyUnknown, match="no row has had the key 'nobody'"):
+        fleet["nobody"]
+    assert to_bytes(fleet.snapshot()) == before
+    assert "new" not in fleet
+    assert fleet.predict("nobody", X[0]) == 0.5
+
+
+def test_keys_of_all_kinds_of_arrays_are_the_same_keys() -> None:
+    X, y = np.ones((4, 1)), [0, 1, 1, 0]
+    fleet = Fleet(AIOLI())
+    fleet.learn_many([3, -1, 2**40, 3], X, y)
+    fleet.learn_many(np.array([3, -1, 2**40, 3]), X, y)
+    fleet.learn_many(np.array([3, 3, 3, 3], np.uint8), X, y)
+    fleet.learn_many(np.array(["a", "b", "a", "c"]), X, y)
+    fleet.learn_many(["a", "b", 3, 2**70], X, y)
+    assert list(fleet) == [3, -1, 2**40, "a", "b", "c", 2**70]
+    assert fleet.by_key()["rows"].tolist() == [9.0, 2.0, 2.0, 3.0, 2.0, 1.0, 1.0]
+    assert fleet[3].rounds == 9
+    assert list(Fleet.restore(fleet.snapshot())) == list(fleet)
+
+
+def test_a_full_disk_under_the_spill_is_told_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, X, y = keyed_rows(400, 3, 150)
+    fleet = Fleet(AIOLI(), hot_models=10, spill=tmp_path)
+    p = fleet.learn_many(keys[:4], X[:4], y[:4])
+    before = to_bytes(fleet.snapshot())
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("aioli.fleet.memory._extend", full)
+        with pytest.raises(OSError, match=r"no room for \d+ records .* give another folder as spill"):
+            fleet.learn_many(keys[4:], X[4:], y[4:])
+    assert to_bytes(fleet.snapshot()) == before
+    p = np.append(p, fleet.learn_many(keys[4:], X[4:], y[4:]))
+    np.testing.assert_array_equal(p, played_apart(keys, X, y, AIOLI())[0])
+
+
+def test_parameters_that_are_none_are_refused(tmp_path: Path) -> None:
+    from aioli import Auto
+
+    with pytest.raises(ParameterRefused, match="a fleet is of AIOLI"):
+        Fleet(Auto())  # type: ignore[arg-type]
+    with pytest.raises(ParameterRefused, match="storage is 'float16'"):
+        Fleet(storage="float16")  # type: ignore[arg-type]
+    with pytest.raises(ParameterRefused, match="is no folder"):
+        Fleet(spill=tmp_path / "nowhere")
+    with pytest.raises(ParameterRefused, match="hot_models is 2"):
+        Fleet(hot_models=2)
+    small = Fleet(memory=1000)
+    with pytest.raises(ParameterRefused, match="memory is 1000 bytes"):
+        small.learn_many([1, 2], np.ones((2, 3)), [0, 1])
+    learned = AIOLI()
+    learned.learn([1.0], 1)
+    with pytest.raises(ParameterRefused, match="learned from 1 rows already"):
+        Fleet(learned)
