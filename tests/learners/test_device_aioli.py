@@ -10,7 +10,7 @@ import pytest
 from numpy.testing import assert_allclose
 from support import make_labels, make_rows
 
-from aioli import AIOLI
+from aioli import AIOLI, OneVsRest
 from aioli.errors import ParameterRefused, RowRefused
 from aioli.learners.device_aioli import DeviceAIOLI
 from aioli.numerics.compiling import Matrix, Vector
@@ -147,3 +147,12 @@ def test_bad_input_is_refused_in_a_sentence_and_changes_nothing() -> None:
         AIOLI(forgetting=0.99, device="cpu")
     with pytest.raises(ParameterRefused, match="two classes"):
         AIOLI(classes="any", device="cpu")
+
+
+def test_many_classes_play_one_against_the_rest(tmp_path: Path) -> None:
+    X, y = stream(120)
+    labels = ["one" if label else "two" if x[0] > 0 else "three" for x, label in zip(X, y, strict=True)]
+    here, there = (OneVsRest(base, classes="any") for base in (AIOLI(), AIOLI(device="cpu")))
+    assert_allclose(there.learn_many(X, labels), here.learn_many(X, labels), atol=EXACT)
+    there.save(tmp_path / "classes.aioli")
+    assert_allclose(OneVsRest.load(tmp_path / "classes.aioli").predict_many(X), there.predict_many(X), atol=EXACT)

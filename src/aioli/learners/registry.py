@@ -15,10 +15,13 @@ from aioli.snapshots.tree import Snapshot
 
 __all__ = ["is_restorable", "restore_any_learner", "restore_learner", "snapshot_part"]
 
+RESTORED_AS = {"DeviceAIOLI": "AIOLI"}  # files do not know of devices
+
 
 def is_restorable(learner: Learner) -> TypeGuard[Saves]:
     """Return whether `restore_learner` can restore this learner: it has snapshots, and aioli exports its class."""
-    return saves(learner) and _exported(type(learner).__name__) is type(learner)
+    kind = type(learner)
+    return saves(learner) and (kind.__name__ in RESTORED_AS or _exported(kind.__name__) is kind)
 
 
 def snapshot_part(learner: Learner) -> Snapshot:
