@@ -28,7 +28,10 @@ class Effort:
 
 
 FULL = Effort(repeats=25, heavy_repeats=11, share_of_rows=1.0)
-LATE_NOTE = "tickets: ≥ 0.667× is within 1.5 times; learn_batch says all rows before the first label, then learns them"
+LATE_NOTE = (
+    "late labels: ≥ 0.667× is within 1.5 times; learn_batch says all rows before the first label, then learns them; "
+    "predict_many: ≥ 3× is a third of learn_many"
+)
 QUICK = Effort(repeats=7, heavy_repeats=3, share_of_rows=0.4)
 
 
@@ -36,7 +39,7 @@ def main() -> None:
     """Measure, print, and say how many goals were met; a miss is news, not a failure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: under a minute")
-    parser.add_argument("--late", action="store_true", help="only what late labels cost")
+    parser.add_argument("--late", action="store_true", help="only what late labels and predictions cost")
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the tables as Markdown too")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -100,6 +103,7 @@ def _late(effort: Effort) -> list[Comparison]:
         found += tickets.compare_tickets(width, _rows(effort, rows), effort.repeats, goal=1 / 1.5)
     for width, rows in ((10, 5000), (50, 2500)):
         found += tickets.compare_batches(width, rows, effort.heavy_repeats, goal=1.0)
+        found += tickets.compare_scoring(width, rows, effort.heavy_repeats, goal=3.0)
     return found
 
 

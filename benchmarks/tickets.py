@@ -1,45 +1,114 @@
-"""What late labels cost: tickets beside predictions, and batches that are announced first beside `learn_many`."""
+"""What late labels cost, and what a prediction costs beside a lesson: rows one by one, batches, and whole tables."""
 
 from collections.abc import Callable
+from functools import partial
 
-from aioli import AIOLI, Auto, Wide
+from aioli import AIOLI, Auto, Forest, Nystrom, RandomFeatures, Wide
 from aioli.learners.base import ColumnLearner
 from aioli.numerics.compiling import Matrix, Vector
 from benchmarks.streams import normal_stream
 from benchmarks.table import Comparison, compare
 from benchmarks.timing import Prepare, Run, side_by_side
 
-__all__ = ["compare_batches", "compare_tickets"]
+__all__ = ["compare_batches", "compare_scoring", "compare_tickets"]
 
 BATCH = 500
-LEARNERS: tuple[Callable[[], ColumnLearner], ...] = (AIOLI, Auto, Wide)
+Make = Callable[[], ColumnLearner]
+LEARNERS: dict[str, Make] = {
+    "AIOLI": AIOLI,
+    "Auto(budget='fast')": partial(Auto, budget="fast"),
+    "Auto": Auto,
+    "Wide": Wide,
+}
+SCORERS = LEARNERS | {
+    "Forest": partial(Forest, trees=8),
+    "RandomFeatures": partial(RandomFeatures, features=128),
+    "Nystrom": partial(Nystrom, points=64),
+}
+
+
+def with_ticket(learner: ColumnLearner, x: Vector, label: bool) -> None:
+    """Announce a row, and learn it by its announcement."""
+    learner.learn(x, label, announced=learner.announce(x))
+
+
+def in_time(learner: ColumnLearner, x: Vector, label: bool) -> None:
+    """Predict a row, and learn it."""
+    learner.predict(x)
+    learner.learn(x, label)
+
+
+def with_logit(learner: ColumnLearner, x: Vector, label: bool) -> None:
+    """Learn a row whose log-odds were announced earlier."""
+    learner.learn(x, label, logit=0.25)
+
+
+def on_time(learner: ColumnLearner, x: Vector, label: bool) -> None:
+    """Learn a row."""
+    learner.learn(x, label)
+
+
+def log_odds(learner: ColumnLearner, x: Vector, _label: bool) -> None:
+    """Ask for the log-odds of a row."""
+    learner.predict_logit(x)
+
+
+def probability(learner: ColumnLearner, x: Vector, _label: bool) -> None:
+    """Ask for the probability of a row."""
+    learner.predict(x)
+
+
+Act = Callable[[ColumnLearner, Vector, bool], None]
+PAIRS: list[tuple[str, Act, str, Act]] = [
+    ("announce + learn", with_ticket, "predict + learn", in_time),
+    ("learn(logit=…)", with_logit, "learn", on_time),
+    ("predict_logit", log_odds, "predict", probability),
+]
 
 
 def compare_tickets(width: int, rows: int, repeats: int, goal: float) -> list[Comparison]:
-    """`announce`, then `learn` with the ticket, against `predict` and `learn`: one row at a time, from Python."""
+    """Compare what a late label needs with what one in time does: one row at a time, from Python."""
     X, y = normal_stream(rows, width)
     found: list[Comparison] = []
-    for make in LEARNERS:
-        times = side_by_side({"late": _late(make, X, y), "in time": _in_time(make, X, y)}, repeats)
-        what = f"{make().__class__.__name__}: announce + learn, one row"
-        found.append(compare(what, width, times["late"] / rows, "predict + learn", times["in time"] / rows, goal))
+    for what, act, beside, other in PAIRS:
+        for name, make in LEARNERS.items():
+            times = side_by_side(
+                {"late": _one_by_one(make, X, y, act), "in time": _one_by_one(make, X, y, other)}, repeats
+            )
+            late, prompt = times["late"] / rows, times["in time"] / rows
+            found.append(compare(f"{name}: {what}, one row", width, late, beside, prompt, goal))
     return found
 
 
 def compare_batches(width: int, rows: int, repeats: int, goal: float) -> list[Comparison]:
-    """`learn_batch` of 500 rows each against `learn_many` of the same rows, 500 at a time."""
+    """Compare `learn_batch` of 500 rows each with `learn_many` of the same rows, 500 at a time."""
     X, y = normal_stream(rows, width)
     found: list[Comparison] = []
-    for make in LEARNERS:
+    for name, make in LEARNERS.items():
         times = side_by_side(
             {"late": _batches(make, X, y, late=True), "many": _batches(make, X, y, late=False)}, repeats
         )
-        what = f"{make().__class__.__name__}: learn_batch, {BATCH} rows"
-        found.append(compare(what, width, times["late"] / rows, "learn_many", times["many"] / rows, goal))
+        late, many = times["late"] / rows, times["many"] / rows
+        found.append(compare(f"{name}: learn_batch, {BATCH} rows", width, late, "learn_many", many, goal))
     return found
 
 
-def _late(make: Callable[[], ColumnLearner], X: Matrix, y: Vector) -> Prepare:
+def compare_scoring(width: int, rows: int, repeats: int, goal: float) -> list[Comparison]:
+    """Compare `predict_many` with `learn_many` of the same rows, by a learner that knows as many."""
+    X, y = normal_stream(rows, width)
+    found: list[Comparison] = []
+    for name, make in SCORERS.items():
+        knowing = make()
+        knowing.learn_many(X, y)
+        times = side_by_side(
+            {"predict": lambda knowing=knowing: partial(knowing.predict_many, X), "learn": _taught(make, X, y)}, repeats
+        )
+        predicted, learned = times["predict"] / rows, times["learn"] / rows
+        found.append(compare(f"{name}: predict_many", width, predicted, "learn_many", learned, goal))
+    return found
+
+
+def _one_by_one(make: Make, X: Matrix, y: Vector, act: Act) -> Prepare:
     rows, labels = list(X), [bool(label) for label in y]
 
     def prepare() -> Run:
@@ -48,31 +117,14 @@ def _late(make: Callable[[], ColumnLearner], X: Matrix, y: Vector) -> Prepare:
 
         def run() -> None:
             for x, label in zip(rows, labels, strict=True):
-                learner.learn(x, label, announced=learner.announce(x))
+                act(learner, x, label)
 
         return run
 
     return prepare
 
 
-def _in_time(make: Callable[[], ColumnLearner], X: Matrix, y: Vector) -> Prepare:
-    rows, labels = list(X), [bool(label) for label in y]
-
-    def prepare() -> Run:
-        learner = make()
-        learner.learn(rows[0], labels[0])
-
-        def run() -> None:
-            for x, label in zip(rows, labels, strict=True):
-                learner.predict(x)
-                learner.learn(x, label)
-
-        return run
-
-    return prepare
-
-
-def _batches(make: Callable[[], ColumnLearner], X: Matrix, y: Vector, *, late: bool) -> Prepare:
+def _batches(make: Make, X: Matrix, y: Vector, *, late: bool) -> Prepare:
     def prepare() -> Run:
         learner = make()
         learner.learn(X[0], y[0])
@@ -83,5 +135,14 @@ def _batches(make: Callable[[], ColumnLearner], X: Matrix, y: Vector, *, late: b
                 play(X[start : start + BATCH], y[start : start + BATCH])
 
         return run
+
+    return prepare
+
+
+def _taught(make: Make, X: Matrix, y: Vector) -> Prepare:
+    def prepare() -> Run:
+        learner = make()
+        learner.learn_many(X, y)
+        return partial(learner.learn_many, X, y)
 
     return prepare

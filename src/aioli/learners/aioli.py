@@ -28,7 +28,7 @@ from aioli.states.classes.structure import Structure
 from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
 from aioli.states.dense.state import State
-from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
+from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 
 if TYPE_CHECKING:
     from aioli.learners.device_aioli import DeviceAIOLI
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
 __all__ = ["AIOLI"]
 
 IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
-FARTHEST = 1e100  # log-odds beyond which a late label is refused, as `streams.rows` does
 ROUNDS = RULES + Tally.ROUNDS  # of a state's buffer: where the rows learned from are counted
 
 
@@ -184,6 +183,17 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
                 pass
         return sigmoid(self.predict_logit(x))
 
+    def predict_logit(self, x: object) -> float:
+        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(d²)."""
+        if type(x) is ndarray:
+            try:
+                z = predict_logit_one(self._buffer, x)
+                if z == z:
+                    return z
+            except TypeError:  # another type of number, another layout, or the very first row
+                pass
+        return super().predict_logit(x)
+
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(d²)."""
         if type(x) is ndarray:
@@ -219,7 +229,7 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
     def _learn_late(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
         """Learn from a label that came late, on the short way where the row is one that the compiled loop takes."""
         late = logit if announced is None else announced.logit
-        if weight == 1.0 and type(x) is ndarray and type(late) is float and abs(late) <= FARTHEST:
+        if weight == 1.0 and type(x) is ndarray and is_logit(late):
             try:
                 if announced is None:
                     p = play_one(self._buffer, x, LABELS[y], late)

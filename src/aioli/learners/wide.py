@@ -27,7 +27,7 @@ from aioli.states.sparse.loops import WideTally, length_of_entries
 from aioli.states.sparse.state import WideState
 from aioli.states.sparse.views import VIEWS
 from aioli.streams.matrices import is_sparse
-from aioli.streams.rows import LABELS, as_logits, as_weights
+from aioli.streams.rows import LABELS, as_logits, as_weights, is_logit
 from aioli.streams.sparse_rows import Indices, SparseChunk, SparseRows
 
 __all__ = ["Wide", "is_wide"]
@@ -150,13 +150,14 @@ class Wide(TakesClasses, Parametrised, Remembering, RowsLearner[SparseRows]):
             label = LABELS.get(y)
         except TypeError:  # not even hashable: the border says what is wrong
             label = None
-        plain = weight == 1.0 and logit is None and label is not None
+        known = logit is None or (announced is None and is_logit(logit))
+        plain = weight == 1.0 and known and label is not None
         entries = self._entries(x) if plain else None
         if entries is None:
             return self._learn_one(x, y, weight, logit, announced)
         if announced is not None:
             return self._learn_one_late(entries, label, announced)
-        said = np.array([math.nan])
+        said = np.array([math.nan if logit is None else logit])
         self._state.play(entries, np.array([label]), np.ones(1), said)
         return sigmoid(said.item())
 

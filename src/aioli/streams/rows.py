@@ -7,7 +7,7 @@ Nothing behind this file checks a row again. A refusal names the row, the column
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,9 @@ from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, RowRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.streams.matrices import FILL, Values, as_matrix, unmasked
 
-__all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weights"]
+__all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weights", "is_logit"]
 
+FARTHEST = 1e100  # log-odds that are still taken for such
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
 
 LABELS: dict[object, float] = {0: 0.0, 1: 1.0, -1: 0.0}  # True, 1.0 and np.int64(1) are the same key as 1
@@ -199,11 +200,16 @@ def as_weights(weights: object, rows: CheckedRows, widest: float, heaviest: floa
     return values
 
 
+def is_logit(z: object) -> TypeGuard[float]:
+    """Return whether these are log-odds as `as_logits` takes them, in one float: what the short ways of a row ask."""
+    return isinstance(z, float) and abs(z) <= FARTHEST
+
+
 def as_logits(logits: object, count: int) -> Vector:
     """Return the log-odds announced for each row; None means that they are announced now, for which NaN stands."""
     if logits is None:
         return np.full(count, math.nan)
-    return _as_floats("logits", logits, count, lambda z: np.abs(z) <= 1e100, "the log-odds that predict_logit gave")
+    return _as_floats("logits", logits, count, lambda z: np.abs(z) <= FARTHEST, "the log-odds that predict_logit gave")
 
 
 def _as_floats(

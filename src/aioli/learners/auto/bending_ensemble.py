@@ -24,7 +24,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
 from aioli.states.mixture.views import LONGEST
-from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
+from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 
 __all__ = ["BendingEnsemble"]
 
@@ -88,12 +88,15 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        plain = weight == 1.0 and logit is None and announced is None
+        plain = weight == 1.0 and announced is None and (logit is None or is_logit(logit))
         if not plain or not isinstance(x, np.ndarray) or not self._is_row(x):
             return self._learn_one(x, y, weight, logit, announced)
         z = finite_logit(self.dense.learn(x, y))  # refuses what is no row, or no label
         label, one = np.array([LABELS[y]]), np.ones(1)
         said = self._combination.answer(self._played(x[None], np.array([z]), label, one), label, one).item()
+        if logit is not None:
+            said = logit
+            self._totals[LATE] += 1.0
         self._totals[ROUNDS] += 1.0
         self._totals[LOSS] += softplus(-said if label[0] else said)
         self._review_when_due()

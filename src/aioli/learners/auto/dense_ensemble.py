@@ -32,10 +32,11 @@ from aioli.states.mixture.single_row import (
     ROUNDS,
     TOTALS,
     learn_row,
+    learn_row_announced,
     predict_row,
 )
 from aioli.states.mixture.views import LONGEST, Views
-from aioli.streams.rows import LABELS, Rows, as_logits, as_weights
+from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 
 __all__ = ["DenseEnsemble"]
 
@@ -96,9 +97,12 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        if self._learning is not None and weight == 1.0 and logit is None and type(x) is ndarray:
+        if self._learning is not None and weight == 1.0 and type(x) is ndarray:
             try:
                 label = LABELS[y]
+                if logit is not None:
+                    p_told = self._learn_one_announced(x, label, logit) if announced is None else None
+                    return self._learn_one(x, y, weight, logit, announced) if p_told is None else p_told
                 if self._late is not None:
                     p_late = self._learn_one_late(x, label, announced)
                     if p_late is not None:
@@ -266,6 +270,21 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
     def has_announced(self) -> bool:
         """Whether a row has been announced, so that its label may come late."""
         return self._late is not None
+
+    def _learn_one_announced(self, x: Vector, label: float, logit: float) -> float | None:
+        """Learn one row whose log-odds were announced; return their probability, None where that is not the way."""
+        learning = self._learning
+        if self._late is not None or learning is None or not is_logit(logit):
+            return None
+        outcome = learn_row_announced(*learning, x, label, logit, 0)
+        while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
+            self.states[outcome].factor()
+            outcome = learn_row_announced(*learning, x, label, logit, outcome)
+        if outcome != DONE:
+            return None
+        p: float = self._logits_of_row.item(-1)
+        self._review_when_due()
+        return p
 
     def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
         """Learn one row once rows have been announced; return the probability announced, None where x is refused."""

@@ -12,7 +12,8 @@ from aioli.learners.auto.experts import Expert, experts_within
 from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
-from aioli.numerics.threads import do_all
+from aioli.numerics.threads import do_all, one_blas_thread
+from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
@@ -24,7 +25,8 @@ from aioli.streams.sparse_rows import Indices
 
 __all__ = ["EnsembleState"]
 
-PIECE = 128  # rows that a thread is asked about at a time
+PIECE = 512  # rows that a thread is asked about at a time
+FEW = 64  # rows that are asked about one by one
 REVIEW = 4096  # rows after which an expert may retire
 
 Seen = tuple[Vector, Vector]  # of the views: statistics and basis
@@ -69,13 +71,25 @@ class EnsembleState:
     def _consult(self, rows: Rows) -> Matrix:
         """Return each expert's log-odds of each row, as if it came next."""
         Z = np.zeros((len(rows), len(self.playing)))
-        if self._predicting is not None:
-            asked = self._predicting[:-1]
+        if self._predicting is None:
+            return Z
+        if len(rows) < FEW:
             for start, chunk in rows:
-                said = Z[start : start + len(chunk)]
-                pieces = [slice(first, first + PIECE) for first in range(0, len(chunk), PIECE)]
-                do_all([partial(consult_rows, *asked, chunk[piece], said[piece]) for piece in pieces])
+                consult_rows(*self._predicting[:-1], chunk, Z[start : start + len(chunk)])
+            return Z
+        with one_blas_thread():
+            for start, chunk in rows:
+                firsts = range(0, len(chunk), PIECE)
+                parts = [(chunk[t : t + PIECE], Z[start + t : start + t + PIECE]) for t in firsts]
+                do_all([partial(self._consult_piece, *part) for part in parts])
         return Z
+
+    def _consult_piece(self, X: Matrix, Z: Matrix) -> None:
+        """Write each expert's log-odds of some rows, by matrix products: the same as one by one, but for rounding."""
+        assert self._views is not None
+        views = self._views.of_rows_apart(X, {expert.kind for expert in self.playing})
+        for i, (expert, state) in enumerate(zip(self.playing, self.states, strict=True)):
+            Z[:, i] = logits_of_rows(state, views[expert.kind])
 
     def _spread(self, kept: Matrix) -> Matrix:
         """Return the memory of announcements with a column for every expert of the budget: NaN where it has retired."""

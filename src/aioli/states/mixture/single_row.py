@@ -27,6 +27,7 @@ __all__ = [
     "WEIGHT",
     "consult_rows",
     "learn_row",
+    "learn_row_announced",
     "predict_row",
     "recount_rows",
     "teach_row",
@@ -132,19 +133,48 @@ def learn_row(
 ) -> int:
     """Play the row from expert `first` on; z receives their log-odds, and last the probability announced. O(K d²)."""
     outcome = teach_row(statistics, basis, views, expert_buffers, starts, kinds, z, x, y, first)
-    if outcome != DONE:
-        return outcome
-    K = kinds.size
+    if outcome == DONE:
+        hear_row(mixture_buffer, z, tally, kinds.size, y, math.nan)
+    return outcome
+
+
+@compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,i8)")
+def learn_row_announced(
+    statistics: Vector,
+    basis: Vector,
+    views: Matrix,
+    expert_buffers: Vector,
+    starts: Indices,
+    kinds: Indices,
+    mixture_buffer: Vector,
+    z: Vector,
+    tally: Vector,
+    x: Vector,
+    y: float,
+    logit: float,
+    first: int,
+) -> int:
+    """Play the row as `learn_row` does, and count its loss at the log-odds that were announced earlier. O(K d²)."""
+    outcome = teach_row(statistics, basis, views, expert_buffers, starts, kinds, z, x, y, first)
+    if outcome == DONE:
+        hear_row(mixture_buffer, z, tally, kinds.size, y, logit)
+    return outcome
+
+
+@compiled("void(f8[::1],f8[::1],f8[::1],i8,f8,f8)")
+def hear_row(mixture_buffer: Vector, z: Vector, tally: Vector, K: int, y: float, logit: float) -> None:
+    """Let the mixture learn a row that the experts have learned, and count it where it was announced. O(K²)."""
     slots = z[K:]
     slots[LABEL], slots[ROW_WEIGHT] = y, 1.0
     label, weight, announced = slots[LABEL:ROW_WEIGHT], slots[ROW_WEIGHT:SAID], slots[SAID:PROBABILITY]
     combine_rows(mixture_buffer, z[:K].reshape(1, K), label, weight, announced)
-    said = slots[SAID]
+    said = slots[SAID] if math.isnan(logit) else logit
+    if not math.isnan(logit):
+        tally[LATE] += 1.0
     slots[PROBABILITY] = sigmoid(said)
     tally[ROUNDS] += 1.0
     tally[WEIGHT] += 1.0
     tally[LOSS] += softplus(-said if y > 0.5 else said)
-    return DONE
 
 
 @compiled("void(f8[::1],i8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1])")
