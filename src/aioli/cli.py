@@ -12,12 +12,9 @@ import sys
 import threading
 import warnings
 from collections.abc import MutableMapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import NoReturn
 
-from aioli import __version__
-
-if TYPE_CHECKING:
-    from aioli.streams.filestream import Reading
+from aioli.commands.arguments import command_parser, playing_options, reading_of
 
 __all__ = ["console", "main"]
 
@@ -48,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
-    given = _parser().parse_args(arguments)
+    given = command_parser().parse_args(arguments)
     given.line = shlex.join(["aioli", *(sys.argv[1:] if arguments is None else arguments)])
     status = _exit_status(given)
     if any(thread.name == READER for thread in threading.enumerate()):
@@ -75,7 +72,7 @@ def _exit_status(given: argparse.Namespace) -> int:
     status = 0
     try:
         if given.command is None:
-            _parser().print_help()
+            command_parser().print_help()
         else:
             status = _run(given)
         sys.stdout.flush()
@@ -114,170 +111,8 @@ def _describe(error: BaseException) -> str:
         hint = "; make room, and run it again" if error.errno == errno.ENOSPC else ""
         return f"{error.filename or 'standard output'}: {what}{hint}"
     if isinstance(error, UnicodeError):
-        return "a name or a text in the file is not UTF-8; convert the file, or mend it"
+        return "a name or a text in the file is not UTF-8; say how it is encoded (--encoding), or convert the file"
     return str(error)
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="aioli",
-        description="Online logistic regression with honest probabilities and a proven bound on the regret.",
-    )
-    parser.add_argument("--version", action="version", version=f"aioli {__version__}")
-    commands = parser.add_subparsers(dest="command", title="commands", metavar="COMMAND")
-    demo = commands.add_parser("demo", help="the whole job on a real table: learn it, see the page, score a new row")
-    demo.add_argument("--folder", default="demo", metavar="DIR", help="where its files go (default: ./demo)")
-    demo.add_argument(
-        "--figure", metavar="FILE", help="instead, play handwritten digits and draw regret, certificate and theorem"
-    )
-    _add_run(commands)
-    _add_compare(commands)
-    predict = commands.add_parser("predict", help="the probabilities of new rows, from a saved model")
-    predict.add_argument("source", metavar="FILE", help="a file, a folder, or - for standard input")
-    predict.add_argument("--model", required=True, metavar="MODEL", help="what aioli run --save wrote")
-    predict.add_argument("--out", metavar="FILE", help="where to (.parquet, .csv, .jsonl); default: print them")
-    _add_top(predict)
-    predict.add_argument("--json", action="store_true", help="print the summary as one JSON object")
-    predict.add_argument(
-        "--explain",
-        type=int,
-        nargs="?",
-        const=5,
-        default=0,
-        metavar="N",
-        help="print beside a row what its columns add",
-    )
-    _add_reading(predict)
-    look = commands.add_parser("inspect", help="what a saved model knows")
-    look.add_argument("model", metavar="MODEL", help="what aioli run --save, or a learner's save(), wrote")
-    look.add_argument("--json", action="store_true", help="print one JSON object")
-    commands.add_parser("warm", help="compile now what the first run on this machine would compile")
-    paper = commands.add_parser("paper", help="the paper's figures, table and theorems, measured again")
-    paper.add_argument("--out", metavar="DIR", default="paper", help="where figures and numbers go (default: ./paper)")
-    paper.add_argument("--fast", action="store_true", help="smaller and fewer runs: under a minute")
-    paper.add_argument("--processes", type=int, metavar="N", help="runs side by side (default: one a core)")
-    paper.add_argument("--only", metavar="NAME,…", help="some of the experiments, by name")
-    return parser
-
-
-def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
-    _add_playing(run)
-    second = run.add_argument_group("labels in a second file")
-    second.add_argument("--labels", metavar="FILE", help="a file of labels; --label is then one of its columns")
-    second.add_argument("--key", metavar="COLUMN", help="the column of both files that says which label is which row's")
-    results = run.add_argument_group("results")
-    results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
-    _add_top(results)
-    results.add_argument("--save", metavar="MODEL", help="write what was learned, for aioli predict and inspect")
-    results.add_argument("--model", metavar="MODEL", help="go on from what an earlier run saved, with its columns")
-    results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
-    results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-    keeping = run.add_argument_group("being killed, and going on")
-    keeping.add_argument("--checkpoint", metavar="DIR", help="keep the state of the run in this folder")
-    keeping.add_argument(
-        "--every", type=float, default=10.0, metavar="S", help="seconds between checkpoints (default: 10)"
-    )
-    keeping.add_argument("--resume", action="store_true", help="go on from the folder's checkpoint, if it has one")
-
-
-def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    compare = commands.add_parser("compare", help="the same pass with River, Vowpal Wabbit and scikit-learn beside it")
-    _add_playing(compare).add_argument(
-        "--peers", default="river,vw,sklearn", metavar="NAME,…", help="who plays too (default: river,vw,sklearn)"
-    )
-    results = compare.add_argument_group("results")
-    results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
-    results.add_argument("--figure", metavar="FILE", help="draw everybody's running loss (.png, .svg, .pdf)")
-    results.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
-
-
-def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
-    """Add source and learner options; return the learner group."""
-    command.add_argument("source", metavar="FILE", help="a file, a folder, - for standard input, or synthetic:NAME")
-    _add_reading(command)
-    learning = command.add_argument_group("learning")
-    learning.add_argument(
-        "--learner", default="Auto", metavar="NAME", help="Auto (default), AIOLI, 'AIOLI(radius=2)', …"
-    )
-    learning.add_argument(
-        "--rows", type=int, default=10_000, metavar="N", help="of a synthetic stream (default: 10000)"
-    )
-    learning.add_argument("--seed", type=int, default=0, metavar="N", help="of a synthetic stream (default: 0)")
-    learning.add_argument(
-        "--classes",
-        metavar="any",
-        help="of labels: any, all of them (a,b,c), or two (default: two, and more if they come)",
-    )
-    learning.add_argument("--no-regret", action="store_true", help="do not look for the best fixed model in hindsight")
-    late = command.add_argument_group("labels that come late")
-    late.add_argument(
-        "--delay", metavar="N", help="labels come N rows late (500), or so long after the row (90s, 30m, 12h, 7d)"
-    )
-    late.add_argument("--time", metavar="COLUMN", help="when a row came: dates, or seconds; for a --delay in time")
-    late.add_argument("--batch", type=int, metavar="N", help="the labels of N rows come together, after the last")
-    return learning
-
-
-def _add_top(command: argparse._ActionsContainer) -> None:
-    """Add the option of how many classes are written for each row."""
-    command.add_argument(
-        "--top", type=int, metavar="N", help="write the N likeliest classes of each row, a line each, not a column each"
-    )
-
-
-def _add_reading(command: argparse.ArgumentParser) -> None:
-    """Add the options of how a file is read: the same for every command that reads one."""
-    reading = command.add_argument_group("reading")
-    reading.add_argument("--label", metavar="COLUMN", help="the label's column: its name, or number (1 first, -1 last)")
-    reading.add_argument(
-        "--positive", metavar="VALUE", help="which label is the positive class (default: 1, true, yes, …)"
-    )
-    for kind in ("number", "category", "date", "text", "skip"):
-        text = "leave out these columns" if kind == "skip" else f"read these columns as {kind}s".replace("ys", "ies")
-        reading.add_argument(f"--{kind}", action="append", default=[], metavar="COLUMN", help=text)
-    reading.add_argument(
-        "--columns", type=int, metavar="N", help="of their own for categories (default: 256), or for sparse features"
-    )
-    reading.add_argument(
-        "--scale", action="store_true", help="bring columns to one scale as they come (Auto does it itself)"
-    )
-    reading.add_argument("--format", metavar="NAME", help="csv, tsv, parquet, arrow, jsonl, svmlight or vw")
-    reading.add_argument("--delimiter", metavar="C", help="between cells (default: the one that the first line shows)")
-    reading.add_argument("--no-header", action="store_true", help="the first row is no header; columns are 1, 2, 3, …")
-
-
-def _reading(given: argparse.Namespace, time: str | None = None) -> "Reading":
-    from aioli.streams.filestream import Reading
-
-    return Reading(
-        label=given.label,
-        positive=given.positive,
-        number=tuple(given.number),
-        category=tuple(given.category),
-        date=tuple(given.date),
-        text=tuple(given.text),
-        skip=tuple(given.skip),
-        cap=given.columns,
-        scale=given.scale,
-        format=given.format,
-        delimiter=given.delimiter,
-        header=not given.no_header,
-        time=time,
-    )
-
-
-def _playing(given: argparse.Namespace) -> dict[str, Any]:
-    """Return the options of both `aioli run` and `aioli compare`, as `commands.options` names them."""
-    same = ("source", "learner", "rows", "seed", "delay", "batch", "report")
-    classes = given.classes if given.classes in (None, "any", "two") else tuple(given.classes.split(","))
-    return {name: vars(given)[name] for name in same} | {
-        "reading": _reading(given, given.time),
-        "classes": classes,
-        "as_json": given.json,
-        "regret": not given.no_regret,
-        "command": given.line,
-    }
 
 
 def _start_lightly() -> None:
@@ -321,9 +156,8 @@ def _run(given: argparse.Namespace) -> int:
 
         run_stream(
             RunOptions(
-                **_playing(given),
+                **playing_options(given),
                 labels=given.labels,
-                key=given.key,
                 predictions=given.predictions,
                 save=given.save,
                 model=given.model,
@@ -339,7 +173,7 @@ def _run(given: argparse.Namespace) -> int:
 
         compare_stream(
             ComparisonOptions(
-                **_playing(given),
+                **playing_options(given),
                 peers=tuple(name for name in given.peers.split(",") if name),
                 figure=given.figure,
             )
@@ -347,7 +181,7 @@ def _run(given: argparse.Namespace) -> int:
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 
-        predict_file(given.source, given.model, _reading(given), given.out, given.json, given.top, given.explain)
+        predict_file(given.source, given.model, reading_of(given), given.out, given.json, given.top, given.explain)
     elif given.command == "inspect":
         from aioli.commands.inspect import inspect_model
 

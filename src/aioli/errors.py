@@ -134,11 +134,13 @@ class FileRefused(AioliError):
         The file.
     place
         Where in it, such as "line 12"; None where the file as a whole is refused.
+    row
+        The number of a row among those that were read together, where nothing but that row is wrong; else None.
     """
 
-    def __init__(self, message: str, *, path: str = "", place: str | None = None) -> None:
+    def __init__(self, message: str, *, path: str = "", place: str | None = None, row: int | None = None) -> None:
         super().__init__(message)
-        self.path, self.place = path, place
+        self.path, self.place, self.row = path, place, row
 
 
 class SnapshotRefused(AioliError):

@@ -29,7 +29,7 @@ from aioli.snapshots.codec import from_bytes
 __all__ = ["KINDS", "Faults"]
 
 CALLS = ("open", "write", "fsync", "replace", "ftruncate", "chmod")
-WRITERS = ("aioli.snapshots.whole_files", "aioli.store.predictions")
+WRITERS = ("aioli.snapshots.whole_files", "aioli.store.appended_file")
 KINDS = ("no space", "input/output error", "short write", "interrupted", "killed before", "killed after")
 KILLED = -signal.SIGKILL
 ROWS = 1200

@@ -93,6 +93,23 @@ def test_labels_of_a_second_file_survive_it_too(tmp_path: Path) -> None:
     assert told["staged"] == 1
 
 
+def test_tolerant_runs_with_weights_and_keys_survive_it_too(tmp_path: Path) -> None:
+    file = tmp_path / "rows.csv"
+    rows = [f"v{t},{1 + t % 3},{','.join(cells)}" for t, cells in enumerate(visits(ROWS))]
+    rows = [row.rpartition(",")[0] + "," if t % 9 == 4 else row for t, row in enumerate(rows)]  # without a label
+    rows = [
+        row.replace(",1,", ",-1,", 1) if t % 50 == 0 else row[:4] if t % 70 == 1 else row for t, row in enumerate(rows)
+    ]
+    file.write_bytes("\n".join(["visit,w," + ",".join(HEADER), *rows, "the end", ""]).encode("utf-16"))
+    options = ["--on-error", "skip", "--weight", "w", "--key", "visit", "--encoding", "utf-16", "--learner", "AIOLI"]
+    arguments = [str(file), "--label", "bought", *options]
+    times, stage = in_full_or_quickly(5, 1), ("aioli.store.checkpoints", "Checkpoints.keep", 5, True)
+    told = played(tmp_path, arguments=arguments, ending=".csv", seed=3, times=times, most=3, stages=[stage])
+    assert told["differences"] == []
+    assert told["identical"] == told["runs"] == times + 1
+    assert told["staged"] == 1
+
+
 def played(folder: Path, **case: Any) -> dict[str, Any]:
     """What `killing.py` tells of a case."""
     (folder / "runs").mkdir()

@@ -12,7 +12,8 @@ import pytest
 
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.whole_files import os_errors_naming, replacing
-from aioli.store.predictions import Kept, Spool, write_predictions
+from aioli.store.predictions import write_predictions
+from aioli.store.spool import Kept, Spool
 
 NAMES = [("no", "yes"), ('a "b", c', "line\nbreak"), ("größe", "大"), ("x" * 10_000, "0")]
 P: Vector = np.array([0.1, 1.0 / 3.0, 5e-324, 1.0 - 2.0**-53, 0.5])
@@ -37,7 +38,7 @@ def read(path: Path) -> tuple[list[int], list[float], list[str | None]]:
 def test_what_is_read_is_what_was_announced(
     names: tuple[str, str], ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("aioli.store.predictions.AT_ONCE", 3)  # so that pieces meet
+    monkeypatch.setattr("aioli.store.spool.AT_ONCE", 3)  # so that pieces meet
     out = tmp_path / f"out{ending}"
     with Spool.beside(str(out)) as spool:
         spool.add(P, Y)

@@ -107,7 +107,8 @@ def test_printed_predictions_are_in_the_order_of_the_rows(
     told(capsys, clicks, "--time", "when", "--predictions", tmp_path / "p.csv")
     assert main(arguments(clicks, "--time", "when", "--predictions", "-")) == 0
     printed = [line.split(",") for line in capsys.readouterr().out.splitlines()[1 : ROWS + 1]]
-    assert [(float(p), label) for p, label in printed] == predictions(tmp_path / "p.csv")
+    assert [(float(p), label) for p, label, _ in printed] == predictions(tmp_path / "p.csv")
+    assert [key for *_, key in printed] == [f"v{t}" for t in range(ROWS)]
 
 
 def test_without_times_it_is_the_game_of_one_file(

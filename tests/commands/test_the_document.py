@@ -21,7 +21,15 @@ DOCUMENT = Path(__file__).parents[2] / "docs" / "command.md"
 ERRORS = ("--classes two",)  # what the document says is an error
 ROWS = 150
 # `make thorough` plays these too; tests of their own play the same games
-ELSEWHERE = ("--classes any", "--classes setosa", "--delay 500", "--batch 500", "synthetic:", "--key visit")
+ELSEWHERE = (
+    "--classes any",
+    "--classes setosa",
+    "--delay 500",
+    "--batch 500",
+    "synthetic:",
+    "--key visit",
+    "--on-error skip",
+)
 
 
 def commands() -> list[str]:

@@ -1,6 +1,6 @@
 """Predictions of a model of K classes: frames of probabilities, scored where the file has the label."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -9,9 +9,10 @@ from aioli.errors import LabelRefused
 from aioli.evaluate.class_scores import ClassScores
 from aioli.learners.protocol import ClassLearner
 from aioli.numerics.compiling import Vector
-from aioli.outcomes.class_labels import Label
+from aioli.outcomes.class_labels import Codes, Label
 from aioli.store.class_frames import UNKNOWN_CLASS, Frame
-from aioli.streams.protocol import Batch
+from aioli.streams.files.where import Where
+from aioli.streams.protocol import Batch, Keys, rows_of
 
 __all__ = ["announced_classes", "class_names", "class_summary_of"]
 
@@ -21,15 +22,19 @@ def class_names(learner: ClassLearner) -> list[str]:
     return [str(label) for label in learner.classes_]
 
 
-def announced_classes(batches: Iterator[Batch], learner: ClassLearner, scores: ClassScores) -> Iterator[Frame]:
-    """Yield the probabilities of each batch and the codes of its labels, scored where it has labels."""
+def announced_classes(
+    batches: Iterable[Batch], learner: ClassLearner, scores: ClassScores
+) -> Iterator[tuple[Frame, Keys | None]]:
+    """Yield the probabilities of each batch, the codes of its labels, scored where it has labels, and its keys."""
     for batch in batches:
         P = learner.predict_many(batch.X[:, : learner.n_features_])
         codes = np.full(len(P), float(UNKNOWN_CLASS))
         if batch.y is not None:
-            codes = _codes(batch, batch.y, learner.classes_)
-            scores.count(P, codes, classes=learner.classes_)
-        yield Frame(P, codes.astype(np.int64))
+            known = np.flatnonzero(~np.isnan(batch.y))
+            codes[known] = _codes(rows_of(batch, known), batch.where, known, learner.classes_)
+            if known.size:
+                scores.count(P[known], codes[known], classes=learner.classes_)
+        yield Frame(P, codes.astype(np.int64)), batch.keys
 
 
 def class_summary_of(scores: ClassScores) -> dict[str, object]:
@@ -40,8 +45,13 @@ def class_summary_of(scores: ClassScores) -> dict[str, object]:
     return {**figures, **class_figures(scores)}
 
 
-def _codes(batch: Batch, y: Vector, classes: Sequence[Label]) -> Vector:
-    """Return the learner's own code of each label, or refuse a label that it has never learned."""
+def _codes(batch: Batch, where: Where, rows: Codes, classes: Sequence[Label]) -> Vector:
+    """Return the learner's own code of each label, or refuse a label that it has never learned.
+
+    `rows` are the places of the batch's rows, by which `where` knows them.
+    """
+    assert batch.y is not None
+    y = batch.y
     names = (0, 1) if batch.classes is None else batch.classes
     own = {label: float(k) for k, label in enumerate(classes)}
     wanted = [names[code] for code in y.astype(np.int64).tolist()]
@@ -52,6 +62,6 @@ def _codes(batch: Batch, y: Vector, classes: Sequence[Label]) -> Vector:
             row=unknown,
             value=wanted[unknown],
             remedy="drop the row, or leave out the label (--skip)",
-            place=batch.where(unknown),
+            place=where(int(rows[unknown])),
         )
     return np.array([own[label] for label in wanted])

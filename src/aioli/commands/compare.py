@@ -69,6 +69,7 @@ def compare_stream(options: ComparisonOptions) -> None:
             turn=lambda: display.show(),
             delay=options.lateness,
             classes=classes,
+            tolerant=options.reading.tolerant,
         )
         display = ComparisonDisplay(comparison, None if options.as_json or sys.stdout.isatty() else sys.stdout)
         for sentence in missing.values():

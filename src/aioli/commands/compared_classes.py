@@ -8,6 +8,7 @@ from aioli.commands.learner_spec import names_classes
 from aioli.commands.options import TWO, ComparisonOptions
 from aioli.errors import AioliError
 from aioli.streams.filestream import FileStream
+from aioli.streams.present_labels import encode_present
 
 __all__ = ["classes_of"]
 
@@ -29,7 +30,7 @@ def classes_of(options: ComparisonOptions) -> Sequence[str] | None:
         try:
             for table in stream.tables():
                 if table.labels is not None:
-                    stream.labels.encode(table.labels, table.where)
+                    encode_present(stream.labels, table.labels, table.where)
         except ValueError:  # the comparison itself will say what is wrong, and where
             return None
     found = stream.labels.classes

@@ -9,11 +9,12 @@ from aioli.errors import AioliError
 from aioli.evaluate.delayed import Delay, read_delay
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
-from aioli.streams.filestream import FileStream, Reading
+from aioli.streams.filestream import FileStream
 from aioli.streams.joined_stream import JoinedStream
 from aioli.streams.label_file import LabelFile
 from aioli.streams.many_labels import ClassRule
 from aioli.streams.protocol import Stream
+from aioli.streams.reading import Reading
 from aioli.streams.synthetic_stream import SCHEME, SyntheticStream
 
 __all__ = ["STANDARD_OUTPUT", "ComparisonOptions", "Options", "RunOptions", "check_answers"]
@@ -21,6 +22,7 @@ __all__ = ["STANDARD_OUTPUT", "ComparisonOptions", "Options", "RunOptions", "che
 STANDARD_OUTPUT = "-"
 
 TWO = "two"
+OF_LATE = ("weight", "key", "encoding", "on_error")  # which checkpoints of earlier versions do not know
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +141,9 @@ class RunOptions(Options):
         A saved model to go on from; None begins anew.
     top
         How many of the likeliest classes are written for each row; None for all.
-    labels, key
-        A second file, which has the labels, and the column of both files that tells which label is which row's.
+    labels, keys
+        A second file, which has the labels, and the column of both files that tells which label is which row's; without
+        such a file, the columns that are carried into the predictions (`reading.key`).
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
     """
@@ -150,7 +153,7 @@ class RunOptions(Options):
     model: str | None = None
     top: int | None = None
     labels: str | None = None
-    key: str | None = None
+    keys: Sequence[str] = ()
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
@@ -158,8 +161,10 @@ class RunOptions(Options):
     @property
     def lateness(self) -> Delay | None:
         """How late the labels come: those of a second file at their times, or in time where no time is asked for."""
-        if (self.labels is None) != (self.key is None):
-            raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
+        if self.labels is not None and len(self.keys) != 1:
+            raise AioliError("--labels FILE needs one --key COLUMN: the column of both that says which row each is of")
+        if self.labels is None and self.keys and self.predictions is None:
+            raise AioliError("--key COLUMN goes with --predictions FILE, which it is carried into, or with --labels")
         if self.labels is None or self.delay is not None or self.batch is not None:
             return super().lateness
         return Delay(rows=0) if self.reading.time is None else Delay(listed=True)
@@ -171,14 +176,14 @@ class RunOptions(Options):
 
     def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
         """Open the stream, with the labels of the second file where there is one."""
-        if self.labels is None or self.key is None:
+        if self.labels is None:
             return super().stream(snapshot)
         if self.source.startswith(SCHEME):
             raise AioliError(f"{self.source}: has labels of its own; --labels is for files")
         asked, late = self.reading, self.lateness
         own_times = asked.time if late is not None and late.listed else None
         return JoinedStream(
-            self.source, asked, LabelFile(self.labels, self.key, asked.label, asked.positive, own_times), snapshot
+            self.source, asked, LabelFile(self.labels, self.keys[0], asked.label, asked.positive, own_times), snapshot
         )
 
     @property
@@ -192,9 +197,13 @@ class RunOptions(Options):
         asked |= {} if self.classes is None else {"classes": self.classes}
         asked |= {} if self.model is None else {"model": self.model}
         late = {"delay": self.delay, "batch": self.batch}
-        late |= {} if self.labels is None else {"labels": self.labels, "key": self.key}
+        late |= {} if self.labels is None else {"labels": self.labels, "key": self.keys[0]}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}
-        plain: dict[str, Plain] = json.loads(json.dumps({**asked, **late, **written, **asdict(self.reading)}))
+        usual = asdict(Reading())
+        read = {k: v for k, v in asdict(self.reading).items() if k not in OF_LATE or v != usual[k]}
+        if self.labels is not None:
+            read.pop("key", None)
+        plain: dict[str, Plain] = json.loads(json.dumps({**asked, **late, **written, **read}))
         return plain
 
 

@@ -4,7 +4,6 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, replace
 from typing import TextIO
 
 import numpy as np
@@ -24,13 +23,13 @@ from aioli.snapshots.tree import Snapshot
 from aioli.store.class_frames import Frame
 from aioli.store.class_predictions import csv_lines
 from aioli.store.models import load_model
-from aioli.store.predictions import Spool, check_ending, write_predictions
+from aioli.store.predictions import check_ending, write_predictions
+from aioli.store.spool import Spool
 from aioli.streams.encoding import column_kinds
-from aioli.streams.files.table import Features, Texts
-from aioli.streams.files.where import Where
-from aioli.streams.filestream import FileStream, Reading, for_another_file
+from aioli.streams.files.table import Features
+from aioli.streams.filestream import FileStream, for_another_file
 from aioli.streams.labels import Labels
-from aioli.streams.protocol import Batch
+from aioli.streams.reading import Reading
 
 __all__ = ["predict_file"]
 
@@ -65,7 +64,7 @@ def predict_file(
     if knows_classes(learner):
         if explain:
             raise ParameterRefused("--explain is for models of two classes", parameter="explain", value=explain)
-        with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
+        with _same_columns(source, reading, taught) as stream, _spool(out, stream.keys) as spool:
             summary = _predict_classes(stream, learner, spool, out, None if as_json else sys.stdout, top)
     else:
         assert plays_two_classes(learner)
@@ -93,7 +92,7 @@ def _predict_two(
     scores = Scores()
     names = Labels.restore(taught.part("labels")).names
     rows = 0
-    with _same_columns(source, reading, taught) as stream, _spool(out) as spool:
+    with _same_columns(source, reading, taught) as stream, _spool(out, stream.keys) as spool:
         for p, X in _announced(stream, learner, scores, spool):
             rows += len(p)
             if explainer is not None:
@@ -108,7 +107,7 @@ def _predict_two(
     if scores.rows:
         summary |= {"log_loss": scores.log_loss, "brier": scores.brier, "accuracy": scores.accuracy}
         summary |= {"auc": scores.auc, "ece": scores.ece}
-    return summary
+    return summary | _skipped(stream)
 
 
 def _predict_classes(
@@ -121,28 +120,36 @@ def _predict_classes(
 ) -> dict[str, object]:
     """Write or print the probabilities of a model of K classes; return the summary."""
     scores, names, rows = ClassScores(learner.classes_, declared=True), class_names(learner), 0
+    carried: deque[tuple[str | None, ...]] = deque()
 
     def frames() -> Iterator[Frame]:
         nonlocal rows
-        for frame in announced_classes(_batches(stream), learner, scores):
+        for frame, keys in announced_classes(stream, learner, scores):
             rows += len(frame.codes)
+            if spool is not None:
+                spool.add_classes(frame.P, frame.codes.astype(np.float64), keys)
+            carried.extend(keys or ())
             yield frame
 
     if out is not None and spool is not None:
-        for P, codes in frames():
-            spool.add_classes(P, codes.astype(np.float64))
+        deque(frames(), maxlen=0)
         write_predictions(out, spool, names, top=top)
     elif printed is not None:
-        printed.writelines(csv_lines(frames(), names, top))
+        printed.writelines(csv_lines(frames(), names, top, stream.keys, _one_by_one(carried)))
     else:
         deque(frames(), maxlen=0)
-    return {"rows": rows, "predictions": out, **class_summary_of(scores)}
+    return {"rows": rows, "predictions": out, **class_summary_of(scores), **_skipped(stream)}
 
 
-def _batches(stream: FileStream) -> Iterator[Batch]:
-    """Yield the tables as batches; one in which every label is missing has none."""
-    for table in stream.tables():
-        yield stream.encode(replace(table, labels=None) if _unlabelled(table.labels) else table)
+def _one_by_one(carried: deque[tuple[str | None, ...]]) -> Iterator[Sequence[str | None]]:
+    """Yield the keys of row after row, none where none are carried."""
+    while True:
+        yield carried.popleft() if carried else ()
+
+
+def _skipped(stream: FileStream) -> dict[str, object]:
+    """Return what is told of rows that were left out; nothing where there are none."""
+    return {"skipped": str(stream.skipped)} if stream.skipped.count else {}
 
 
 def _explainer(model: str, learner: Learner, taught: Snapshot, out: str | None, as_json: bool) -> Explainer:
@@ -166,51 +173,15 @@ def _announced(
     stream: FileStream, learner: Learner, scores: Scores, spool: Spool | None
 ) -> Iterator[tuple[Vector, Features]]:
     """Yield the probabilities and the rows of each table, scored where it has labels."""
-    for table in stream.tables():
-        batch = stream.encode(replace(table, labels=None))
-        y = _labels_there_are(stream, table.labels, table.where)
-        X = batch.X[:, : learner.n_features_]
+    for batch in stream:
+        X, y = batch.X[:, : learner.n_features_], batch.y
         p = learner.predict_many(X)
         if y is not None:
             known = ~np.isnan(y)
             scores.count(np.ascontiguousarray(p[known]), np.ascontiguousarray(y[known]))
         if spool is not None:
-            spool.add(p, y)
+            spool.add(p, y, batch.keys)
         yield p, X
-
-
-def _labels_there_are(stream: FileStream, labels: Vector | Texts | None, where: Where) -> Vector | None:
-    """Return the labels as 0.0 and 1.0, NaN where one is missing; None where all are."""
-    if labels is None or _unlabelled(labels):
-        return None
-    numbers = isinstance(labels, np.ndarray)
-    there = [t for t, label in enumerate(labels) if not (np.isnan(label) if numbers else label is None)]
-    y = np.full(len(labels), np.nan)
-    present: Vector | Texts = labels[there] if isinstance(labels, np.ndarray) else [labels[t] for t in there]
-    y[there] = stream.labels.encode(present, _Some(where, there))
-    return y
-
-
-@dataclass(frozen=True)
-class _Some:
-    """Names some rows of a table by their places in the file."""
-
-    where: Where
-    rows: Sequence[int]
-
-    @property
-    def path(self) -> str:
-        return self.where.path
-
-    def __call__(self, row: int) -> str:
-        return self.where(self.rows[row])
-
-
-def _unlabelled(labels: Vector | Texts | None) -> bool:
-    """Return whether the table has a label column in which every value is missing."""
-    if isinstance(labels, np.ndarray):
-        return bool(np.isnan(labels).all())
-    return labels is not None and all(label is None for label in labels)
 
 
 def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream:
@@ -224,5 +195,5 @@ def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream
     return stream
 
 
-def _spool(out: str | None) -> AbstractContextManager[Spool | None]:
-    return nullcontext() if out is None else Spool.beside(out)
+def _spool(out: str | None, keys: Sequence[str]) -> AbstractContextManager[Spool | None]:
+    return nullcontext() if out is None else Spool.beside(out, keys)

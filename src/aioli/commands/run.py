@@ -19,13 +19,13 @@ from aioli.evaluate.delayed import LatePlayer
 from aioli.evaluate.loop import Announced, Observer
 from aioli.evaluate.run import Run
 from aioli.learners.protocol import AnyLearner
-from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import check_target
 from aioli.store.checkpoints import Checkpoints
 from aioli.store.models import load_model, require_saves, save_model
-from aioli.store.predictions import Spool, check_ending
-from aioli.streams.filestream import going_on_with
+from aioli.store.predictions import check_ending
+from aioli.store.spool import Spool
+from aioli.streams.filestream import FileStream, going_on_with
 
 __all__ = ["run_stream"]
 
@@ -70,13 +70,20 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
             require_saves(learner)
         show_to_adversary(stream, learner)
         check_answers(stream, late)
-        with _spool(options, kept) as spool:
+        keys = stream.keys if isinstance(stream, FileStream) else []
+        with _spool(options, kept, keys) as spool:
             told: list[Observer] = [] if spool is None else [spool]
             if options.predictions == STANDARD_OUTPUT:
-                told.append(PrintedPredictions(stream.labels, sys.stdout))
-            joined = options.labels is not None
-            run = Run(stream, learner, [] if joined else told, with_extremes=options.report is not None, delay=late)
-            if joined and isinstance(run.player, LatePlayer):
+                told.append(PrintedPredictions(stream.labels, sys.stdout, keys))
+            run = Run(
+                stream,
+                learner,
+                told if late is None else [],
+                with_extremes=options.report is not None,
+                delay=late,
+                tolerant=options.reading.tolerant,
+            )
+            if isinstance(run.player, LatePlayer):
                 run.player.record = partial(_announce, told)  # in the order of the rows, whatever that of the labels
             if kept is not None:
                 kept.restore(run)
@@ -87,10 +94,10 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     check_both_classes(options.name, run)
 
 
-def _announce(told: Sequence[Observer], p: Vector, y: Vector) -> None:
+def _announce(told: Sequence[Observer], announced: Announced) -> None:
     """Tell observers of rows when they are announced; y is NaN where a row has no label."""
     for observer in told:
-        observer.played(Announced(p, y), len(p))
+        observer.predicted(announced)
 
 
 def _earlier(model: str) -> tuple[AnyLearner, Snapshot]:
@@ -158,7 +165,7 @@ def _saved(path: str, run: Run) -> str:
     return f"the model is in {path}"
 
 
-def _spool(options: RunOptions, kept: Checkpoints | None) -> AbstractContextManager[Spool | None]:
+def _spool(options: RunOptions, kept: Checkpoints | None, keys: Sequence[str]) -> AbstractContextManager[Spool | None]:
     if options.predictions in (None, STANDARD_OUTPUT):
         return nullcontext()
-    return kept.spool() if kept is not None else Spool.beside(options.predictions)
+    return kept.spool(keys) if kept is not None else Spool.beside(options.predictions, keys)

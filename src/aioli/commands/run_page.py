@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from aioli import __version__
 from aioli.commands.class_summary import write_class_report
 from aioli.commands.joined_labels import join_sentences
+from aioli.commands.left_out import left_out_sentences
 from aioli.commands.options import Options
 from aioli.commands.told import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
 from aioli.evaluate.class_scores import ClassScores
@@ -30,7 +31,7 @@ def notes_of(run: Run) -> list[str]:
             f"The game: {run.delay}. Every row was announced without them, and the base rate knows a label when the "
             "learner does."
         )
-    notes += join_sentences(run.stream)
+    notes += [*join_sentences(run.stream), *left_out_sentences(run)]
     if certificate is not None:
         notes.append(f"The certificate holds against {ball_of(run.learner, certificate)}.")
     if regret is None:

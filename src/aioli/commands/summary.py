@@ -9,6 +9,7 @@ from aioli.commands.class_predict import class_names
 from aioli.commands.class_summary import class_details, class_figures
 from aioli.commands.display import as_json, as_lines
 from aioli.commands.joined_labels import check_some_met, join_counts, join_sentences
+from aioli.commands.left_out import left_out
 from aioli.commands.options import STANDARD_OUTPUT, RunOptions
 from aioli.commands.run_page import write_report
 from aioli.commands.told import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
@@ -19,7 +20,8 @@ from aioli.evaluate.sums import Scores
 from aioli.evaluate.windows import Change
 from aioli.learners.protocol import knows_classes, plays_two_classes
 from aioli.store.models import save_model
-from aioli.store.predictions import Spool, write_predictions
+from aioli.store.predictions import write_predictions
+from aioli.store.spool import Spool
 from aioli.streams.filestream import FileStream
 
 __all__ = [
@@ -66,6 +68,8 @@ def find_regret(run: Run) -> float | None:
     Returns the seconds that it took; None where there is none.
     """
     learner, begun = run.learner, time.perf_counter()
+    if run.skipped is not None and run.skipped.count:
+        return None  # which rows the learner refused is not known at a second pass
     if run.stream.rereadable and not run.stream.sparse and plays_two_classes(learner):
         from aioli.evaluate.regret import AFFORDABLE, with_regret
 
@@ -80,12 +84,17 @@ def check_rows(source: str, run: Run) -> None:
     """Refuse a stream that had no row, or whose rows had no label."""
     if not run.rows:
         check_some_met(run.stream)
+        if out := left_out(run):
+            said = ", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in out.items())
+            raise AioliError(f"{source}: there is no row to learn from ({said})")
         raise AioliError(f"{source}: has a header but no row; there is nothing to learn from")
 
 
 def check_both_classes(source: str, run: Run) -> None:
     """Refuse a stream in which only one of the labels has come."""
     counts, names = run.stream.labels.counts, run.stream.labels.names
+    if not counts[1] and run.stream.labels.rest:
+        raise AioliError(f"{source}: no row has the positive label {names[1]!r}; {run.stream.labels.told()}")
     if 0 in counts:
         only = names[1] if counts[1] else names[0]
         raise AioliError(
@@ -114,6 +123,7 @@ def summarize(
         "rows": run.rows,
         **({} if run.delay is None else {"game": str(run.delay)}),
         **join_counts(run.stream),
+        **left_out(run),
         "log_loss": scores.log_loss,
         **_with_earlier_rows(run),
         "clipped": scores.clipped,

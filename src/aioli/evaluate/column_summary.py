@@ -40,6 +40,8 @@ class Extremes(Observer):
         if not isinstance(X, np.ndarray):
             self.table = np.zeros((4, 0))  # a sparse row does not hold what is 0
             return
+        if not len(X):
+            return
         more = X.shape[1] - self.table.shape[1]
         if more:
             fresh = np.zeros((4, more))

@@ -150,7 +150,7 @@ class SideBySide(PromptPlayer):
     """
 
     def __init__(self, learner: AnyLearner, entrants: list[Entrant], turn: Callable[[], None]) -> None:
-        super().__init__(learner)
+        super().__init__(learner, some_unlabelled=True)
         self.entrants = entrants
         self.clock = Clock()
         self._turn = turn
@@ -160,6 +160,8 @@ class SideBySide(PromptPlayer):
         """See `Player`."""
         begun = time.perf_counter()
         rows, announced = super().play(batch, room)
+        if announced.unlabelled:
+            return rows, announced
         self.clock.add(begun, self._rows, len(announced.y))
         for entrant in self.entrants:
             if entrant.left is None:
@@ -231,6 +233,7 @@ class Comparison(Run):
         turn: Callable[[], None] = lambda: None,
         delay: Delay | None = None,
         classes: Sequence[Label] | None = None,
+        tolerant: bool = False,
     ) -> None:
         self.name = type(learner).__name__.removeprefix("Class")
         self.entrants = [
@@ -252,6 +255,7 @@ class Comparison(Run):
             peers=self._losses,
             threads=False,
             delay=delay,
+            tolerant=tolerant,
         )
 
     @property

@@ -103,7 +103,7 @@ class LatePlayer(ABC):
     def __init__(self, delay: Delay) -> None:
         self.delay = delay
         self.waiting = RowsByDue() if delay.listed else WaitingRows()
-        self.record: Callable[[Vector, Vector], None] | None = None
+        self.record: Callable[[Announced], None] | None = None
 
     @abstractmethod
     def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
@@ -218,7 +218,7 @@ class LatePlayer(ABC):
         block = Block(rows.X.copy(), rows.y.copy(), weights, p, base, due, tickets)
         waiting.add(block.of(np.flatnonzero(np.isfinite(due))) if self.delay.listed else block)
         if self.record is not None:
-            self.record(p, rows.y)
+            self.record(Announced(p, rows.y, keys=rows.keys))
         if self.delay.batch is not None and len(waiting) == self.delay.batch:
             waiting.owed = len(waiting)
 

@@ -4,6 +4,7 @@ A `Player` predicts and learns; each `Observer` is told what was announced. `eva
 command line and its comparison with other libraries are all this loop, with players and observers of their own.
 """
 
+import math
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
@@ -17,7 +18,8 @@ from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, knows_cla
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
 from aioli.streams.files.where import Where
-from aioli.streams.protocol import Batch
+from aioli.streams.protocol import Batch, Keys, rows_of
+from aioli.streams.skipped_rows import SkippedRows
 
 __all__ = ["NOTHING", "Announced", "Loop", "Observer", "Player", "PromptPlayer", "learn_batch", "part_of_batch"]
 
@@ -27,12 +29,19 @@ class Announced(NamedTuple):
 
     `base` is what the base rate of the labels known then said, where labels are late; None where they are not.
     `classes` are the labels of K classes: p then has a column for each, and y their numbers; None in a game of two.
+    `keys` are carried beside the rows. Rows without labels are announced apart: all of y is then NaN.
     """
 
     p: Vector
     y: Vector
     base: Vector | None = None
     classes: Sequence[Label] | None = None
+    keys: Keys | None = None
+
+    @property
+    def unlabelled(self) -> bool:
+        """Whether these are rows without labels."""
+        return len(self.y) > 0 and math.isnan(self.y[0])
 
 
 NOTHING = Announced(np.empty(0), np.empty(0))
@@ -63,6 +72,9 @@ class Observer:
     def played(self, announced: Announced, rows: int) -> None:
         """Receive the piece that was just played; `rows` is the count so far, this piece included."""
 
+    def predicted(self, announced: Announced) -> None:
+        """Receive rows that have no label: they were predicted, and nothing was learned from them."""
+
     def batch_ended(self, batch: Batch) -> None:
         """Receive a batch, once all of its rows have been played."""
 
@@ -75,23 +87,41 @@ class PromptPlayer:
 
     A learner of two classes is replaced by one of any number of classes when the third label comes, which goes on from
     what the first has learned.
+
+    Parameters
+    ----------
+    some_unlabelled
+        Whether a label that is NaN is that of a row which is predicted only; otherwise the learner refuses it.
     """
 
-    def __init__(self, learner: AnyLearner) -> None:
+    def __init__(self, learner: AnyLearner, some_unlabelled: bool = False) -> None:
         self.learner = learner
+        self._some_unlabelled = some_unlabelled
 
     def play(self, batch: Batch, room: int) -> tuple[int, Announced]:
-        """See `Player`."""
+        """See `Player`. Rows with and without labels are played apart, in their order."""
         assert batch.y is not None
         rows = min(len(batch.y), room)
+        if self._some_unlabelled and math.isnan(batch.y[:rows].sum()):
+            missing = np.isnan(batch.y[:rows])
+            changes = np.flatnonzero(missing != missing[0])
+            rows = int(changes[0]) if changes.size else rows
+            if missing[0]:
+                return rows, self._predicted(part_of_batch(batch, slice(0, rows)))
         if batch.classes is not None and len(batch.classes) > 2 and plays_two_classes(self.learner):
             self.learner, rows = before_third_class(self.learner, batch, rows)
         piece = part_of_batch(batch, slice(0, rows))
         assert piece.y is not None
         if plays_two_classes(self.learner):
-            return rows, Announced(learn_batch(self.learner, piece), piece.y)
+            return rows, Announced(learn_batch(self.learner, piece), piece.y, keys=piece.keys)
         assert knows_classes(self.learner)
-        return rows, learn_classes(self.learner, piece)
+        return rows, learn_classes(self.learner, piece)._replace(keys=piece.keys)
+
+    def _predicted(self, piece: Batch) -> Announced:
+        """Return what is said of rows that have no label."""
+        assert piece.y is not None
+        classes = tuple(self.learner.classes_) if knows_classes(self.learner) else None
+        return Announced(self.learner.predict_many(piece.X), piece.y, None, classes, piece.keys)
 
     def play_rest(self, rows: int) -> Announced:  # noqa: ARG002
         """Return nothing: no label is late."""
@@ -108,10 +138,18 @@ class Loop:
     ----------
     longest
         The most rows of a piece; None for no limit.
+    skipped
+        Counts rows that the learner refuses, which are then left out; None: such a row ends the game.
     """
 
-    def __init__(self, player: Player, observers: Sequence[Observer] = (), longest: int | None = None) -> None:
-        self.player = player
+    def __init__(
+        self,
+        player: Player,
+        observers: Sequence[Observer] = (),
+        longest: int | None = None,
+        skipped: SkippedRows | None = None,
+    ) -> None:
+        self.player, self.skipped = player, skipped
         self.observers = list(observers)
         self.rows = self.within = 0
         self.whole, self.torn = True, False
@@ -155,13 +193,26 @@ class Loop:
             played, announced = self.player.play(piece, self._room())
         except ValueError as error:
             self.whole, self.torn = True, False  # a refused call leaves the learner as it was
-            if isinstance(error, RowRefused) and error.row is not None:
-                raise error.placed(piece.where(error.row)) from error
-            raise
+            if not isinstance(error, RowRefused) or error.row is None:
+                raise
+            placed = error.placed(piece.where(error.row))
+            if self.skipped is None:
+                raise placed from error
+            self._play_without(piece, error.row, placed)
+            return
         self.torn = False
         self.within += played
         self._tell(announced)
         self.whole = True
+
+    def _play_without(self, piece: Batch, row: int, refusal: RowRefused) -> None:
+        """Play the rows before one that was refused; if it is the first, leave it out."""
+        assert self.skipped is not None
+        if row:
+            self._play(part_of_batch(piece, slice(0, row)))
+        else:
+            self.within += 1
+            self.skipped.add([str(refusal)])
 
     def _hear_rest(self) -> int:
         """Learn from a piece of the labels that are still out; return how many came."""
@@ -175,6 +226,10 @@ class Loop:
 
     def _tell(self, announced: Announced) -> None:
         if not len(announced.y):
+            return
+        if announced.unlabelled:
+            for observer in self.observers:
+                observer.predicted(announced)
             return
         self.rows += len(announced.y)
         for observer in self.observers:
@@ -221,13 +276,7 @@ def part_of_batch(batch: Batch, piece: slice) -> Batch:
     assert batch.y is not None
     if piece == slice(0, len(batch.y)):
         return batch
-    weights = None if batch.weights is None else batch.weights[piece]
-    times = None if batch.times is None else batch.times[piece]
-    label_times = None if batch.label_times is None else batch.label_times[piece]
-    where = _Shifted(batch.where, piece.start)
-    return replace(
-        batch, X=batch.X[piece], y=batch.y[piece], weights=weights, where=where, times=times, label_times=label_times
-    )
+    return replace(rows_of(batch, piece), where=_Shifted(batch.where, piece.start))
 
 
 @dataclass(frozen=True)

@@ -151,7 +151,7 @@ class Checkpoints(Observer):
         """Score the rows; make a checkpoint if it is due."""
         if announced.classes is not None:
             for tally in self._tallies:
-                tally.count(*announced)
+                tally.count(announced.p, announced.y, announced.base, announced.classes)
         else:
             for score in self._scores:
                 score.update(announced.p, announced.y)

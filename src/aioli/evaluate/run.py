@@ -21,6 +21,7 @@ from aioli.learners.protocol import AnyLearner, grows, knows_classes, names_colu
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.joined_stream import JoinedStream
 from aioli.streams.protocol import Batch, Stream
+from aioli.streams.skipped_rows import SkippedRows
 
 __all__ = ["Run", "widen"]
 
@@ -64,6 +65,8 @@ class Run(Loop):
         How late the labels come, where they do.
     threads
         False reads, plays and counts in one thread, and can be interrupted at any moment.
+    tolerant
+        Whether rows that the learner refuses are left out, and counted.
     """
 
     def __init__(
@@ -78,6 +81,7 @@ class Run(Loop):
         peers: Callable[[], Mapping[str, Number]] = dict[str, Number],
         threads: bool = True,
         delay: Delay | None = None,
+        tolerant: bool = False,
     ) -> None:
         self.stream = stream
         self.delay = delay
@@ -87,8 +91,9 @@ class Run(Loop):
         self.sample = RowSample()
         self.extremes = Extremes() if with_extremes else None
         further = [] if self.extremes is None else [self.extremes]
-        self._plays = player or single_player(learner, delay)
-        super().__init__(self._plays, [*observers, self.scoring, self.history, self.sample, *further], longest)
+        self._plays = player or single_player(learner, delay, some_unlabelled=True)
+        everybody = [*observers, self.scoring, self.history, self.sample, *further]
+        super().__init__(self._plays, everybody, longest, SkippedRows() if tolerant else None)
         self.before = self.known = stream.snapshot()  # `known` is the snapshot after the current table
         self.fraction: float | None = None  # of the stream, as far as it is known
         self._patience = DeferredSigint() if threads else None
@@ -154,10 +159,13 @@ class Run(Loop):
         self.before = self.known
 
 
-def single_player(learner: AnyLearner, delay: Delay | None) -> PlaysLearner:
-    """Return the player of one learner, whose labels come at once or late; late labels are for two classes."""
+def single_player(learner: AnyLearner, delay: Delay | None, some_unlabelled: bool = False) -> PlaysLearner:
+    """Return the player of one learner, whose labels come at once or late; late labels are for two classes.
+
+    `some_unlabelled` predicts rows whose label is NaN, where labels come at once, and does not refuse them.
+    """
     if delay is None:
-        return PromptPlayer(learner)
+        return PromptPlayer(learner, some_unlabelled)
     if plays_two_classes(learner):
         return DelayedPlayer(learner, delay)
     raise CapabilityMissing("labels that come late are for learners of two classes; leave out classes or the delay")

@@ -53,7 +53,7 @@ class Scoring(Observer):
         self._waiting.append(self._thread.submit(self._count, announced))
 
     def _count(self, announced: Announced) -> None:
-        p, y, base, classes = announced
+        p, y, base, classes, _ = announced
         scores = self.scores
         if classes is None:
             assert isinstance(scores, Scores)

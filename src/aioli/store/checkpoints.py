@@ -17,13 +17,14 @@ from aioli.snapshots.whole_files import clear_parts, os_errors_naming
 from aioli.store.folder_lock import FolderLock
 from aioli.store.models import require_saves
 from aioli.store.points import plain_point, points_from
-from aioli.store.predictions import Kept, Spool
+from aioli.store.spool import KEYS, Kept, Spool
 from aioli.streams.files.marks import check_unchanged
+from aioli.streams.skipped_rows import SkippedRows
 
 __all__ = ["OWN_FILES", "Checkpoints"]
 
 STATE, PREDICTIONS = "run.aioli", "predictions.spool"
-OWN_FILES = (STATE, PREDICTIONS)  # what a checkpoint's folder holds, and loses when the run is over
+OWN_FILES = (STATE, PREDICTIONS, PREDICTIONS + KEYS)  # what a checkpoint's folder holds, and loses when the run is over
 
 
 class Checkpoints:
@@ -97,10 +98,10 @@ class Checkpoints:
         """The learner of the checkpoint; None where there is none."""
         return None if self.found is None else restore_any_learner(self.found.part("learner"))
 
-    def spool(self) -> Spool:
+    def spool(self, keys: Sequence[str] = ()) -> Spool:
         """Open the spool of predictions, truncated to the checkpoint's rows; `keep` syncs it before each checkpoint."""
         kept = Kept() if self.found is None else _kept_predictions(self.found)
-        self._spool = Spool(self.folder / PREDICTIONS, kept)
+        self._spool = Spool(self.folder / PREDICTIONS, kept, keys=keys)
         return self._spool
 
     def restore(self, run: Run) -> None:
@@ -121,6 +122,8 @@ class Checkpoints:
         run.history.points = points_from(self.found.values.get("history"), "Run")
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
         run.known = self.found.parts.get("known", run.before)
+        if run.skipped is not None:
+            run.skipped = SkippedRows.restore(self.found)
         if "windows" in self.found.parts:
             run.scoring.windows = Windows.restore(self.found.part("windows"))
         if "sample" in self.found.parts:
@@ -150,6 +153,8 @@ class Checkpoints:
         history = [plain_point(point) for point in run.history.points]
         values: dict[str, Plain] = {"run": dict(self.run), "rows": run.rows, "within": run.within, "history": history}
         values["files"], values["to mend"] = run.stream.marks(), to_mend
+        if run.skipped is not None and run.skipped.count:
+            values["skipped"] = run.skipped.plain()
         if self._spool is not None:
             values |= _plain_predictions(self._spool.kept, run.rows)
         arrays = {} if run.extremes is None else {"extremes": run.extremes.table.copy()}
@@ -166,19 +171,23 @@ class Checkpoints:
         """Release the folder; the predictions stay there only beside a checkpoint."""
         clear_parts(self.folder / STATE)
         if not (self.folder / STATE).exists():
-            (self.folder / PREDICTIONS).unlink(missing_ok=True)
+            for name in (PREDICTIONS, PREDICTIONS + KEYS):
+                (self.folder / name).unlink(missing_ok=True)
         self._lock.release()
 
 
 def _plain_predictions(kept: Kept, rows: int) -> dict[str, Plain]:
     """Return what the spool holds; rows and frames are told only where they are not those of the run."""
     more: dict[str, Plain] = {} if kept.rows == rows else {"rows_of_two": kept.rows, "frames": kept.frames}
+    more |= {} if kept.keys_checksum is None else {"keys": kept.keys, "keys_checksum": kept.keys_checksum}
     return {"predictions": kept.checksum, **more}
 
 
 def _kept_predictions(found: Snapshot) -> Kept:
     """Return what the spool of a checkpoint held."""
     checksum = found.optional_text("predictions")
+    keys = found.whole("keys") if "keys" in found.values else 0
+    keys_checksum = found.optional_text("keys_checksum") if "keys" in found.values else None
     if "frames" not in found.values:
-        return Kept(found.whole("rows"), 0, checksum)
-    return Kept(found.whole("rows_of_two"), found.whole("frames"), checksum)
+        return Kept(found.whole("rows"), 0, checksum, keys, keys_checksum)
+    return Kept(found.whole("rows_of_two"), found.whole("frames"), checksum, keys, keys_checksum)

@@ -4,7 +4,7 @@ import csv
 import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice, repeat
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -12,29 +12,40 @@ import numpy as np
 from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
 from aioli.store.class_frames import Frame
-from aioli.store.file_formats import as_text, no_formula, parquet_modules
+from aioli.store.file_formats import as_text, distinct_names, no_formula, parquet_modules
 
 __all__ = ["csv_lines", "write_class_predictions"]
 
 Frames = Iterable[Frame]
 AT_ONCE = 1 << 13  # rows of a piece
 NOBODY = -1
+NO_KEYS: Iterable[Sequence[str | None]] = repeat(())
 
 
-def csv_lines(frames: Frames, classes: Sequence[str], top: int | None) -> Iterator[str]:
-    """Yield the lines of a CSV file, the header first: a column a class, or a line for each of the `top` likeliest."""
+def csv_lines(
+    frames: Frames,
+    classes: Sequence[str],
+    top: int | None,
+    key_names: Sequence[str] = (),
+    keys: Iterable[Sequence[str | None]] = NO_KEYS,
+) -> Iterator[str]:
+    """Yield the lines of a CSV file, the header first: a column a class, or a line for each of the `top` likeliest.
+
+    The keys that are carried beside the rows are the last columns.
+    """
     classes = [no_formula(name) for name in classes]
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    head = ["row", "likeliest", *(f"p_{name}" for name in classes), "label"]
-    writer.writerow(head if top is None else ["row", "rank", "class", "probability", "label"])
-    for row, P, code, order in _rows(frames, len(classes)):
+    head = _columns(classes, top)
+    writer.writerow([*head, *distinct_names(key_names, head)])
+    for (row, P, code, order), carried in zip(_rows(frames, len(classes)), keys, strict=False):
         label = "" if code < 0 else classes[code]
+        behind = [no_formula(text or "") for text in carried]
         if top is None:
-            writer.writerow([row, _named(order, classes) or "", *(repr(p) for p in P), label])
+            writer.writerow([row, _named(order, classes) or "", *(repr(p) for p in P), label, *behind])
         else:
             for rank, k in enumerate(order[:top], 1):
-                writer.writerow([row, rank, classes[k], repr(P[k]), label])
+                writer.writerow([row, rank, classes[k], repr(P[k]), label, *behind])
         if text.tell() > 1 << 16:
             yield text.getvalue()
             text.seek(0)
@@ -42,34 +53,61 @@ def csv_lines(frames: Frames, classes: Sequence[str], top: int | None) -> Iterat
     yield text.getvalue()
 
 
+def _columns(classes: Sequence[str], top: int | None) -> list[str]:
+    wide = ["row", "likeliest", *(f"p_{name}" for name in classes), "label"]
+    return wide if top is None else ["row", "rank", "class", "probability", "label"]
+
+
 def write_class_predictions(
-    file: BinaryIO, ending: str, frames: Frames, classes: Sequence[str], top: int | None
+    file: BinaryIO,
+    ending: str,
+    frames: Frames,
+    classes: Sequence[str],
+    top: int | None,
+    key_names: Sequence[str] = (),
+    keys: Iterable[Sequence[str | None]] = NO_KEYS,
 ) -> None:
     """Write the predictions in the format of a file's ending."""
     if ending == ".parquet":
-        _write_parquet(file, frames, classes, top)
+        _write_parquet(file, frames, classes, top, key_names, keys)
     elif ending == ".jsonl":
-        _write_jsonl(file, frames, classes, top)
+        _write_jsonl(file, frames, classes, top, key_names, keys)
     else:
         with as_text(file) as out:
-            out.writelines(csv_lines(frames, classes, top))
+            out.writelines(csv_lines(frames, classes, top, key_names, keys))
 
 
-def _write_jsonl(file: BinaryIO, frames: Frames, classes: Sequence[str], top: int | None) -> None:
+def _write_jsonl(
+    file: BinaryIO,
+    frames: Frames,
+    classes: Sequence[str],
+    top: int | None,
+    key_names: Sequence[str],
+    keys: Iterable[Sequence[str | None]],
+) -> None:
     """Write a JSON object a row, its probabilities by class; with `top`, those of the likeliest, in their order."""
+    names = distinct_names(key_names, ("row", "likeliest", "probabilities", "label"))
     with as_text(file) as out:
-        for row, P, code, order in _rows(frames, len(classes)):
+        for (row, P, code, order), carried in zip(_rows(frames, len(classes)), keys, strict=False):
             shown = range(len(classes)) if top is None else order[:top]
             entry = {
                 "row": row,
                 "likeliest": _named(order, classes),
                 "probabilities": {classes[k]: P[k] for k in shown},
                 "label": None if code < 0 else classes[code],
+                **dict(zip(names, carried, strict=True)),
             }
             out.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
-def _write_parquet(file: BinaryIO, frames: Frames, classes: Sequence[str], top: int | None) -> None:
+def _write_parquet(
+    file: BinaryIO,
+    frames: Frames,
+    classes: Sequence[str],
+    top: int | None,
+    key_names: Sequence[str],
+    keys: Iterable[Sequence[str | None]],
+) -> None:
     """Write a Parquet file, with the columns of the CSV file."""
     arrow, parquet = parquet_modules()
     number, text, whole = arrow.float64(), arrow.string(), arrow.int64()
@@ -77,11 +115,15 @@ def _write_parquet(file: BinaryIO, frames: Frames, classes: Sequence[str], top: 
         fields = [("row", whole), ("likeliest", text), *((f"p_{name}", number) for name in classes), ("label", text)]
     else:
         fields = [("row", whole), ("rank", whole), ("class", text), ("probability", number), ("label", text)]
-    schema = arrow.schema(fields)
+    carried = distinct_names(key_names, _columns(classes, top))
+    schema, rows = arrow.schema([*fields, *((name, text) for name in carried)]), iter(keys)
     with parquet.ParquetWriter(file, schema) as writer:
         first = 1
         for P, codes, order in _pieces(frames, len(classes)):
             columns = (_wide if top is None else _long)(P, codes, order, classes, first, top or 0)
+            ranks = 1 if top is None else min(top, order.shape[1])
+            behind = zip(*islice(rows, len(codes)), strict=True)
+            columns += [[text for text in column for _ in range(ranks)] for column in behind]
             arrays = [arrow.array(column, field.type) for column, field in zip(columns, schema, strict=True)]
             writer.write_table(arrow.table(arrays, schema=schema))
             first += len(codes)

@@ -3,12 +3,12 @@
 import contextlib
 import importlib
 import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, BinaryIO
 
 from aioli.streams.files.cell_values import as_number
 
-__all__ = ["as_text", "csv_label", "no_formula", "parquet_modules"]
+__all__ = ["as_text", "csv_label", "distinct_names", "no_formula", "parquet_modules"]
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # how a cell begins that a spreadsheet would compute
 
@@ -36,6 +36,21 @@ def csv_label(name: str) -> str:
     """Return a label as a cell of CSV: quoted where it must be, and no formula."""
     name = no_formula(name)
     return f'"{name.replace(chr(34), chr(34) * 2)}"' if any(mark in name for mark in ',"\n\r') else name
+
+
+def distinct_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
+    """Return the names of further columns; one that is taken has " (key)" behind it.
+
+    >>> distinct_names(["visit", "row"], ["row", "label"])
+    ['visit', 'row (key)']
+    """
+    used, distinct = set(taken), []
+    for name in names:
+        while name in used:
+            name += " (key)"
+        used.add(name)
+        distinct.append(name)
+    return distinct
 
 
 def parquet_modules() -> tuple[Any, Any]:

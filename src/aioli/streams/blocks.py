@@ -13,8 +13,8 @@ import numpy as np
 
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.table import Position, SparseTable, Table, Tables, Texts
-from aioli.streams.files.where import Where
+from aioli.streams.files.table import Position, Skipped, SparseTable, Table, Tables, Texts
+from aioli.streams.files.where import Numbered, Where
 
 __all__ = ["block_rows", "in_blocks", "split_position"]
 
@@ -22,6 +22,7 @@ ROWS = 8192  # of a block, at most
 LEAST_ROWS = 64
 CELLS = 1 << 20  # of a block, about
 AnyTable = TypeVar("AnyTable", Table, SparseTable)
+NO_ROWS = Table([], np.empty((0, 0)), {}, None, Numbered("", "row", []), {})
 
 
 def block_rows(columns: int) -> int:
@@ -40,7 +41,7 @@ def split_position(position: Position | None) -> tuple[Position | None, int]:
 def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Position | None) -> Tables:
     """Yield the rows of the tables in blocks of `rows`, the last one shorter, from the position on.
 
-    Where reading fails, the rows before come first.
+    Where reading fails, the rows before come first. Rows that were left out at the end come in a table without rows.
     """
     before, passed = split_position(position)
     waiting: list[Table | SparseTable] = []
@@ -49,7 +50,7 @@ def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Positi
         before,
         passed,
     )  # rows that wait; where the table of the last of them begins, and they in it
-    reading, failure = iter(tables), None
+    reading, failure, pending = iter(tables), None, list[str]()
     while failure is None:
         try:
             whole = next(reading, None)
@@ -57,6 +58,11 @@ def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Positi
             whole, failure = None, error
         if whole is None:
             break
+        if not len(whole):  # nothing but rows that were left out: they stand before the next row
+            pending += [message for _, message in whole.skipped]
+            continue
+        if pending:
+            whole, pending = replace(whole, skipped=[*((0, message) for message in pending), *whole.skipped]), []
         begin, before, first, passed = before, whole.after, passed, 0
         waiting.append(_rows(whole, first, len(whole)))
         count += len(waiting[-1])
@@ -70,6 +76,8 @@ def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Positi
             waiting = [_rows(last, taken, len(last))] if count else []
     if count:
         yield replace(_joined(waiting), after={"reader": before, "passed": 0})
+    if pending:
+        yield replace(NO_ROWS, skipped=[(0, message) for message in pending])
     if failure is not None:
         raise failure
 
@@ -82,12 +90,14 @@ def _rows(table: Table | SparseTable, first: int, stop: int) -> Table | SparseTa
     labels = None if table.labels is None else table.labels[part]
     weights = None if table.weights is None else table.weights[part]
     where = _Places([table.where], [first], [0])
+    last = len(table) + 1 if stop == len(table) else stop
+    skipped = [(row - first, message) for row, message in table.skipped if first <= row < last]
     if isinstance(table, SparseTable):
         entries = slice(int(table.starts[first]), int(table.starts[stop]))
         starts = table.starts[first : stop + 1] - table.starts[first]
         features, values = table.features[entries], table.values[entries]
         cut = replace(table, starts=starts, features=features, values=values)
-        return replace(cut, labels=labels, weights=weights, where=where)
+        return replace(cut, labels=labels, weights=weights, where=where, skipped=skipped)
     return replace(
         table,
         numbers=table.numbers[part],
@@ -102,6 +112,7 @@ def _rows(table: Table | SparseTable, first: int, stop: int) -> Table | SparseTa
         labels=labels,
         weights=weights,
         where=where,
+        skipped=skipped,
     )
 
 
@@ -147,6 +158,7 @@ def _joined_dense(tables: Sequence[Table]) -> Table:
         labels=_joined_labels(tables),
         weights=_joined_weights(tables),
         where=_places(tables),
+        skipped=_joined_skipped(tables),
     )
 
 
@@ -172,6 +184,7 @@ def _joined_sparse(tables: Sequence[SparseTable]) -> SparseTable:
         labels=_joined_labels(tables),
         weights=_joined_weights(tables),
         where=_places(tables),
+        skipped=_joined_skipped(tables),
     )
 
 
@@ -188,6 +201,11 @@ def _joined_weights(tables: Sequence[AnyTable]) -> Vector | None:
     if all(table.weights is None for table in tables):
         return None
     return np.concatenate([np.ones(len(table)) if table.weights is None else table.weights for table in tables])
+
+
+def _joined_skipped(tables: Sequence[AnyTable]) -> Skipped:
+    starts = accumulate(map(len, tables), initial=0)
+    return [(start + row, why) for table, start in zip(tables, starts, strict=False) for row, why in table.skipped]
 
 
 def _places(tables: Sequence[AnyTable]) -> "_Places":

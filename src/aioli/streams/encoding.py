@@ -98,7 +98,7 @@ class Encoder:
 
     def encode(self, table: Table) -> Features:
         """Return the rows as features; the table's own matrix where only numbers, none missing, have ever come."""
-        self._add_columns(table.new)
+        self.add_columns(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
                 self._add_sums(table)
@@ -126,7 +126,7 @@ class Encoder:
         for name, total in zip(table.names, sums.tolist(), strict=True):
             self._sums[name] = [total, self._sums.get(name, (0.0, 0))[1] + len(table)]
 
-    def _add_columns(self, new: dict[str, str]) -> None:
+    def add_columns(self, new: dict[str, str]) -> None:
         """Add columns that no earlier row had. A category gets no feature until its first value comes."""
         for name, kind in new.items():
             self.kinds[name] = kind

@@ -1,7 +1,7 @@
 """Reads a file as a stream of rows and labels, ready for any learner; a snapshot resumes it after any table."""
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -12,17 +12,13 @@ from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.blocks import block_rows, in_blocks, split_position
 from aioli.streams.encoding import Encoder, column_kinds
 from aioli.streams.files.byte_source import STANDARD_INPUT
-from aioli.streams.files.cell_values import hours_in, is_missing, number_in
-from aioli.streams.files.dates import DAY_FIRST, MONTH_FIRST, days_in
 from aioli.streams.files.formats import FolderReader, listed, open_reader
 from aioli.streams.files.marks import Mark, mark_of
 from aioli.streams.files.recognition import Recognised, recognise
 from aioli.streams.files.table import (
-    CATEGORY,
     DATE,
     NUMBER,
     SKIPPED,
-    TEXT,
     Features,
     Position,
     ReadAs,
@@ -30,71 +26,20 @@ from aioli.streams.files.table import (
     Table,
     Tables,
 )
-from aioli.streams.many_labels import ClassRule, labels_for
-from aioli.streams.protocol import Batch
+from aioli.streams.files.table_rows import without_rows
+from aioli.streams.many_labels import labels_for
+from aioli.streams.present_labels import encode_present
+from aioli.streams.protocol import Batch, labelled_rows
+from aioli.streams.reading import Reading
 from aioli.streams.row_times import times_of
 from aioli.streams.scaling import Scaler
+from aioli.streams.set_aside import Aside, bad_weights, rows_like, set_aside
+from aioli.streams.settled_columns import check_asked, columns_aside, find_column, kind_of_label, kinds_asked
+from aioli.streams.skipped_rows import SkippedRows
 from aioli.streams.sparse_encoding import SparseEncoder
 from aioli.streams.unreadable import Unreadable
 
 __all__ = ["FileStream", "Reading", "for_another_file", "going_on_with"]
-
-
-READS: dict[str, Callable[[str], bool]] = {
-    NUMBER: lambda text: number_in(text) is not None or hours_in(text) is not None,
-    DATE: lambda text: days_in(text, DAY_FIRST) is not None or days_in(text, MONTH_FIRST) is not None,
-}
-
-
-@dataclass(frozen=True)
-class Reading:
-    """The options of how a file is read: its label, the kinds of its columns, its format.
-
-    Attributes
-    ----------
-    label
-        The label's column, by its name, or its number from 1 at the left or -1 at the right; None for no label. The
-        label of a sparse row is at its front, whatever this is.
-    positive
-        Which of the two labels is the positive class; None finds out (`streams.labels`).
-    number, category, date, text, skip
-        Columns of this kind, whatever they seem to be (`streams.files.recognition`). The words of free text are its
-        features, and all rows are then sparse.
-    cap
-        The most features that categories, or sparse features, get before they share hashed ones; None for 256 and
-        about a million.
-    scale
-        Whether columns are brought to a common scale as the stream goes (`streams.scaling`), for learners that take
-        them as they come. `Auto` and `Wide` see to it themselves.
-    format, delimiter, header
-        What cannot be seen from the name of the file and its first line.
-    time
-        The column that says when a row came, by its name or number: dates, or numbers of seconds. It stays a feature,
-        as any other, unless `skip` names it too. None: nobody asks.
-    classes
-        How many labels there may be (`streams.many_labels`): "two"; two and "more" where more come; or "any".
-    live
-        Whether rows are given as they come, without waiting for a block of them.
-    labelled
-        False leaves the labels of sparse rows unread, which may then be anything or, where the format allows it, none.
-    """
-
-    label: str | None = None
-    positive: str | None = None
-    number: Collection[str] = ()
-    category: Collection[str] = ()
-    date: Collection[str] = ()
-    text: Collection[str] = ()
-    skip: Collection[str] = ()
-    cap: int | None = None
-    scale: bool = False
-    format: str | None = None
-    delimiter: str | None = None
-    header: bool = True
-    labelled: bool = True
-    time: str | None = None
-    classes: ClassRule = "two"
-    live: bool = False
 
 
 class FileStream:
@@ -131,19 +76,30 @@ class FileStream:
             snapshot is None or self._position is not None or going_on
         )  # when predicting, the training scale is kept
         self._mark = mark_of(Path(name)) if name != STANDARD_INPUT and Path(name).is_file() else None
-        self._reader = open_reader(name, reading.format, reading.delimiter, reading.header, reading.live)
+        self._reader = open_reader(
+            name,
+            reading.format,
+            reading.delimiter,
+            reading.header,
+            reading.live,
+            reading.encoding,
+            reading.tolerant,
+        )
         self.sparse = self._reader.sparse
         self.label: str | None = None
         self.kinds: dict[str, str] = {}
         self.notations: dict[str, str] = {}  # how values are written, by column, where not as programs write them
         self.remarks: dict[str, str] = {}  # what was recognised, in words, where there is something to say
+        self.aside = Aside()  # columns that are read and are no features
         self.unreadable = Unreadable()
+        self.skipped = SkippedRows()
+        self.unlabelled = 0  # rows without a label
         self.encoder: Encoder | SparseEncoder
-        self._only_time: str | None = None  # the column of times, where it is no feature
         try:
             if snapshot is not None:
                 self._check_kind(snapshot)
             if self.sparse:
+                self._check_no_columns_asked()
                 self.label = "label" if reading.labelled else None
                 self.encoder = (
                     SparseEncoder(reading.cap) if snapshot is None else SparseEncoder.restore(snapshot.part("encoder"))
@@ -154,12 +110,21 @@ class FileStream:
             self._block = 1 if reading.live else block_rows(columns)
             if snapshot is not None and "unreadable" in snapshot.values and self._moving:
                 self.unreadable = Unreadable.restore(snapshot)
+            if snapshot is not None and self._position is not None:
+                self.skipped = SkippedRows.restore(snapshot)
+                self.unlabelled = snapshot.whole("unlabelled") if "unlabelled" in snapshot.values else 0
             known = None if snapshot is None else snapshot.part("labels")
             self.labels = labels_for(reading.classes, reading.positive, known)
             self._scaler = self._make_scaler(snapshot)
         except BaseException:
             self.close()
             raise
+
+    def _check_no_columns_asked(self) -> None:
+        """Refuse to look for a weight or keys in sparse rows, which have no columns."""
+        if self.reading.weight is not None or self.reading.key:
+            message = f"{self.name}: sparse rows have no columns; --weight and --key are for files that have some"
+            raise FileRefused(message, path=self.name)
 
     def _check_kind(self, snapshot: Snapshot) -> None:
         dense = snapshot.part("encoder").kind == "Encoder"
@@ -182,22 +147,24 @@ class FileStream:
         """Set the label, the kinds of the columns and the encoder."""
         sample, wanted = self._reader.sample, self.reading.label
         self.label = None if wanted is None else self.find_column(wanted, list(sample))
-        self._only_time = self._skipped_time(list(sample))
-        asked = self._kinds_asked(list(sample)) if snapshot is None else {}
-        asked.pop(self._only_time or "", None)
-        self._check_asked(asked)
+        self.aside = aside = columns_aside(self.name, self.reading, list(sample), self.label)
+        asked = kinds_asked(self.name, self.reading, list(sample)) if snapshot is None else {}
+        asked = {name: kind for name, kind in asked.items() if name != aside.time} | aside.asked
+        check_asked(self.name, asked, sample)
         found = recognise(sample, asked)
         self.kinds = self._kinds_found(found) if snapshot is None else self._kinds_of_snapshot(found, snapshot)
-        if self._only_time is not None:
-            self.kinds[self._only_time] = found[self._only_time].kind
         if snapshot is None:
             self.notations = {name: column.notation for name, column in found.items() if column.notation}
             self.remarks = {name: str(column) for name, column in found.items() if str(column) != column.kind}
         elif "notations" in snapshot.values:
             self.notations = {name: str(notation) for name, notation in snapshot.mapping("notations").items()}
+            if "remarks" in snapshot.values and self._position is not None:
+                self.remarks = {name: str(remark) for name, remark in snapshot.mapping("remarks").items()}
+        self.kinds |= {name: found[name].kind for name in aside.columns}
         for settled in (self.notations, self.remarks):
             settled.pop(self.label or "", None)
-        seen = {name: kind for name, kind in self.kinds.items() if name not in (self.label, self._only_time)}
+        self.notations |= {name: found[name].notation for name in aside.columns if found[name].notation}
+        seen = {column: kind for column, kind in self.kinds.items() if column not in (self.label, *aside.columns)}
         if all(kind == SKIPPED for kind in seen.values()):
             message = f"{self.name}: has no column but the label; there is nothing to learn from"
             raise FileRefused(message, path=self.name)
@@ -237,7 +204,14 @@ class FileStream:
         if self.unreadable.counts:
             counts = ", ".join(f"{name} {count:,}" for name, count in self.unreadable.counts.items())
             said["unreadable"] = f"{counts} (missing; the first: {'; '.join(self.unreadable.first)})"
+        if self.labels.told():
+            said["label"] = self.labels.told()
         return said
+
+    @property
+    def keys(self) -> list[str]:
+        """The columns that are carried beside the rows, in the order in which they were asked for."""
+        return list(self.aside.keys)
 
     @property
     def rereadable(self) -> bool:
@@ -259,23 +233,54 @@ class FileStream:
         """Yield the tables that are left, in blocks of rows; this may be done ahead, in another thread."""
         begin, _ = split_position(self._position)
         tables = self._reader.tables(ReadAs(self.kinds, self.label, self.notations), begin)
-        return in_blocks(tables, self._block, self._position)
+        for table in in_blocks(tables, self._block, self._position):
+            if len(table):
+                yield table
+            else:  # rows at the end that were left out
+                self.skipped.add(why for _, why in table.skipped)
 
     def encode(self, table: Table | SparseTable) -> Batch:
-        """Return the next table as a batch. Tables are encoded in their order; one that is refused changes nothing."""
+        """Return the next table as a batch. Tables are encoded in their order; one that is refused changes nothing.
+
+        Rows that cannot be used are left out where the reading is tolerant. A row without a label has the label NaN.
+        """
+        if self.aside.weight is not None and isinstance(table, Table):
+            table = self._usable(table, bad_weights(table, self.aside.weight))
         y = None
-        if self.label is not None and table.labels is not None:
-            y = self.labels.encode(table.labels, table.where)
+        while y is None and self.label is not None and table.labels is not None:
+            try:
+                y = encode_present(self.labels, table.labels, table.where)
+            except FileRefused as error:
+                if error.row is None or not self.reading.tolerant:
+                    raise
+                alike = dict.fromkeys(rows_like(table.labels, error.row), error)
+                table = self._usable(table, alike)
         times = None if self.reading.time is None else times_of(table, self.time_column(self.reading.time))
+        weights, keys = table.weights, None
+        if self.aside.columns and isinstance(table, Table):
+            table, weights, keys = set_aside(table, self.aside)
         X = self._features_of(table)
         if self._scaler is not None and isinstance(X, np.ndarray):
             X = self._scaler.scale(X, keep=self._moving)
         self._position = table.after
-        return Batch(X, y, table.weights, table.where, times, self.labels.classes)
+        self.skipped.add(why for _, why in table.skipped)
+        self.unlabelled += 0 if y is None else int(np.count_nonzero(np.isnan(y)))
+        return Batch(X, y, weights, table.where, times, self.labels.classes, keys=keys)
+
+    def _usable(self, table: Table | SparseTable, bad: Mapping[int, FileRefused]) -> Table | SparseTable:
+        """Return the table without bad rows; the first of them is refused where the reading is not tolerant."""
+        if bad and not self.reading.tolerant:
+            raise next(iter(bad.values()))
+        said = {t: str(error) for t, error in bad.items()}
+        return without_rows(table, said) if isinstance(table, Table) else without_rows(table, said)  # noqa: RUF034
 
     def _features_of(self, table: Table | SparseTable) -> Features:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):
-            X = self.encoder.encode(table if self._only_time is None else _without(table, self._only_time))
+            if len(table):
+                X = self.encoder.encode(table)
+            else:  # all rows were left out
+                self.encoder.add_columns(table.new)
+                X = np.zeros((0, len(self.features)))
             self.sparse = self.encoder.sparse
             self.kinds.update(table.new)
             self.notations.update(table.notations)
@@ -298,11 +303,11 @@ class FileStream:
         return map(self.encode, self.tables())
 
     def read_again(self) -> Iterator[Batch]:
-        """Yield all batches from the first row on, from the file opened a second time."""
+        """Yield all rows that have a label from the first on, from the file opened a second time."""
         with FileStream(self.name, self.reading) as again:
             if isinstance(self.encoder, Encoder) and self.encoder.wide:
                 again.allow_wide()
-            yield from again
+            yield from map(labelled_rows, again)
 
     def allow_wide(self) -> None:
         """Let rows have any number of features, sparse where they are many, for a learner that takes such."""
@@ -324,11 +329,14 @@ class FileStream:
         values: dict[str, Plain] = {
             "position": self._position,
             "columns": list(self.kinds),
-            "kinds": [SKIPPED if name == self._only_time else kind for name, kind in self.kinds.items()],
+            "kinds": [SKIPPED if name in self.aside.columns else kind for name, kind in self.kinds.items()],
             "label": self.label,
             "notations": dict(self.notations),
             "unreadable": self.unreadable.plain(),
         }
+        values |= {"remarks": dict(self.remarks)} if self.remarks else {}
+        values |= {"skipped": self.skipped.plain()} if self.skipped.count else {}
+        values |= {"unlabelled": self.unlabelled} if self.unlabelled else {}
         parts = {"encoder": self.encoder.snapshot(), "labels": self.labels.snapshot()}
         if self._scaler is not None:
             parts["scaler"] = self._scaler.snapshot()
@@ -346,25 +354,8 @@ class FileStream:
             )
 
     def find_column(self, wanted: str, columns: list[str]) -> str:
-        """Return the column of this name, or of this number, 1 at the left or -1 at the right; refuse any other."""
-        if wanted in columns:
-            return wanted
-        try:
-            index = int(wanted)
-        except ValueError:
-            index = 0
-        if index and -len(columns) <= index <= len(columns):
-            return columns[index - 1 if index > 0 else index]
-        message = f"{self.name}: there is no column {wanted!r}; its columns are {listed(columns)}"
-        raise FileRefused(message, path=self.name)
-
-    def _skipped_time(self, columns: list[str]) -> str | None:
-        """Return the column of times where it is to be skipped as a feature; None where it is not."""
-        if self.reading.time is None:
-            return None
-        skipped = [self.find_column(name, columns) for name in _each(self.reading.skip, columns)]
-        time = self.find_column(self.reading.time, columns)
-        return time if time in skipped else None
+        """Return the column of this name or number; refuse any other."""
+        return find_column(self.name, wanted, columns)
 
     def _kinds_of_snapshot(self, found: dict[str, Recognised], snapshot: Snapshot) -> dict[str, str]:
         """Return each column's kind by the snapshot; its label is left out where the label is now another."""
@@ -375,57 +366,16 @@ class FileStream:
             raise FileRefused(message, path=self.name)
         old = {name: kind for name, kind in kinds.items() if name == self.label or name != label}
         if self.label is not None and self.label not in old:
-            old[self.label] = _kind_of_label(found[self.label])
+            old[self.label] = kind_of_label(found[self.label])
         others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
         return old | dict.fromkeys(others, SKIPPED)
-
-    def _kinds_asked(self, columns: list[str]) -> dict[str, str]:
-        """Return the kinds that the options name, by column."""
-        asked = (
-            (NUMBER, self.reading.number),
-            (CATEGORY, self.reading.category),
-            (DATE, self.reading.date),
-            (TEXT, self.reading.text),
-            (SKIPPED, self.reading.skip),
-        )
-        return {self.find_column(name, columns): kind for kind, names in asked for name in _each(names, columns)}
-
-    def _check_asked(self, asked: Mapping[str, str]) -> None:
-        """Refuse columns that were asked to be of numbers or dates and hold none, as far as the sample shows."""
-        for name, kind in asked.items():
-            values = self._reader.sample[name]
-            present = [] if isinstance(values, str) else [text for text in values if text and not is_missing(text)]
-            if kind in (NUMBER, DATE) and present and not any(map(READS[kind], present)):
-                raise FileRefused(
-                    f"{self.name}, column {name!r}: was asked to be of {kind}s, but {present[0][:40]!r} and all others "
-                    f"that were looked at are none; leave out --{kind} {name!r}",
-                    path=self.name,
-                    place=f"column {name!r}",
-                )
 
     def _kinds_found(self, found: dict[str, Recognised]) -> dict[str, str]:
         """Return each column's kind as it was asked for or recognised; labels are numbers or texts as they are."""
         kinds = {name: column.kind for name, column in found.items()}
         if self.label is not None:
-            kinds[self.label] = _kind_of_label(found[self.label])
+            kinds[self.label] = kind_of_label(found[self.label])
         return kinds
-
-
-def _each(names: Collection[str], columns: list[str]) -> list[str]:
-    """Return the names one by one; "a,b" is two, unless a column is called so."""
-    return [part.strip() for name in names for part in ([name] if name in columns else name.split(","))]
-
-
-def _kind_of_label(found: Recognised) -> str:
-    return NUMBER if found.plain and found.kind == NUMBER else CATEGORY
-
-
-def _without(table: Table, column: str) -> Table:
-    """Return the table without a column of numbers or dates."""
-    days = {name: values for name, values in table.days.items() if name != column}
-    kept = [j for j, name in enumerate(table.names) if name != column]
-    numbers = table.numbers if len(kept) == len(table.names) else np.ascontiguousarray(table.numbers[:, kept])
-    return replace(table, names=[table.names[j] for j in kept], numbers=numbers, days=days)
 
 
 def going_on_with(snapshot: Snapshot) -> Snapshot:

@@ -13,7 +13,7 @@ from aioli.streams.files.marks import Mark
 from aioli.streams.files.table import CATEGORY, SKIPPED, SparseTable, Table
 from aioli.streams.filestream import FileStream, Reading
 from aioli.streams.label_file import LabelFile
-from aioli.streams.protocol import Batch
+from aioli.streams.protocol import Batch, labelled_rows, rows_of
 
 __all__ = ["JoinCounts", "JoinedStream"]
 
@@ -108,7 +108,12 @@ class JoinedStream(FileStream):
             clock = np.maximum.accumulate(np.maximum(batch.times, self._clock))
             self._clock = clock.item(-1) if len(clock) else self._clock
             times = np.maximum(times, clock)
-        return replace(batch, y=y, label_times=times)
+        return replace(batch, y=y, label_times=times, keys=[(key,) for key in table.labels])
+
+    @property
+    def keys(self) -> list[str]:
+        """The column of keys, which is carried beside the rows."""
+        return [self.label_file.key]
 
     def _place(self, key: str | None) -> int:
         """Return the place of a row's label; -1 where it has none, or another row took it."""
@@ -125,7 +130,7 @@ class JoinedStream(FileStream):
     def read_again(self) -> Iterator[Batch]:
         """Yield the rows that have a label, in the order in which their labels come."""
         with JoinedStream(self.name, self._asked, self.label_file) as again:
-            batches = [_labelled(batch) for batch in again]
+            batches = [replace(labelled_rows(batch), times=None) for batch in again]
         if self.label_file.times is None:
             yield from batches
             return
@@ -133,7 +138,7 @@ class JoinedStream(FileStream):
         order = np.argsort(np.concatenate([np.empty(0), *map(_times, batches)]), kind="stable")
         for at in order.tolist():
             batch, row = rows[at]
-            yield _rows_of(batch, np.array([row]))
+            yield rows_of(batch, np.array([row]))
 
     def marks(self, count: int = 0) -> list[Mark]:
         """Return what is remembered of the file of labels, and of the files of rows."""
@@ -163,15 +168,3 @@ class JoinedStream(FileStream):
 def _times(batch: Batch) -> Vector:
     assert batch.label_times is not None
     return batch.label_times
-
-
-def _labelled(batch: Batch) -> Batch:
-    assert batch.y is not None
-    return _rows_of(batch, np.flatnonzero(~np.isnan(batch.y)))
-
-
-def _rows_of(batch: Batch, rows: NDArray[np.int64]) -> Batch:
-    assert batch.y is not None
-    weights = None if batch.weights is None else batch.weights[rows]
-    times = None if batch.label_times is None else batch.label_times[rows]
-    return replace(batch, X=batch.X[rows], y=batch.y[rows], weights=weights, times=None, label_times=times)

@@ -1,5 +1,6 @@
 """The labels of a file, any number of values, as codes: two classes with roles first, then as many as come."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Literal, Self
 
@@ -10,6 +11,7 @@ from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import Texts
 from aioli.streams.files.where import Where, row_refused
+from aioli.streams.label_spellings import spellings_of
 from aioli.streams.labels import Labels, written
 
 __all__ = ["ClassRule", "ManyLabels", "labels_for", "restore_labels"]
@@ -70,11 +72,27 @@ class ManyLabels(Labels):
         else:
             if None in (order := list(dict.fromkeys(values))):
                 raise row_refused(where, values.index(None), MISSING)
-            self._learn_more([name for name in order if name is not None], values, where)
+            self._learn_spellings([name for name in order if name is not None])
+            told = [self.spellings.get(value or "", value) for value in values]
+            self._learn_more([name for name in dict.fromkeys(told) if name is not None], told, where)
             codes = self._codes()
-            y = np.array([codes[value or ""] for value in values], dtype=np.float64)
+            y = np.array([codes[value or ""] for value in told], dtype=np.float64)
         self._count(y)
         return y
+
+    def _learn_spellings(self, names: Sequence[str]) -> None:
+        """Take new values for classes that differ in case alone, as long as there are two, and on once some were."""
+        new = [name for name in names if name not in self.spellings and name not in self._codes()]
+        if self.is_two:
+            known = [name for name in (self.negative, self.positive) if name is not None]
+            self.spellings.update(spellings_of(known, new))
+        elif self.spellings:
+            classes = {name.casefold(): name for name in reversed((*self.classes, *new))}
+            self.spellings.update((name, first) for name in new if (first := classes[name.casefold()]) != name)
+
+    def told(self) -> str:
+        """Return in words what was not obvious; of more than two classes, none is the positive one."""
+        return super().told() if self.is_two else "; ".join(self._spellings_told())
 
     def _learn_more(self, names: Sequence[str], values: Texts, where: Where) -> None:
         """Remember the values that are new, in the order in which they came; the first two get their roles."""
@@ -82,7 +100,8 @@ class ManyLabels(Labels):
             known = [name for name in (self.negative, self.positive) if name is not None]
             two = [*known, *(name for name in names if name not in known)][:2]
             if len(known) < len(two):
-                self._learn([name if name in two else two[0] for name in values if name is not None], where)
+                counts = Counter(name for name in values if name is not None)
+                self._learn([name if name in two else two[0] for name in values if name is not None], where, counts)
         codes = self._codes()
         self.more += [name for name in names if name not in codes]
 
@@ -120,12 +139,14 @@ class ManyLabels(Labels):
         if len(set(labels.classes)) < len(labels.classes):
             raise SnapshotRefused(f"in a ManyLabels, a class comes twice: {labels.classes}")
         labels.counts = snapshot.wholes("counts", len(labels.classes))
+        labels._restore_told(snapshot)
         return labels
 
     @classmethod
     def _of_two(cls, two: Labels) -> Self:
         labels = cls()
         labels.negative, labels.positive, labels.counts = two.negative, two.positive, list(two.counts)
+        labels.rest, labels.spellings, labels.guessed = list(two.rest), dict(two.spellings), two.guessed
         return labels
 
 

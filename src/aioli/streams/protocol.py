@@ -1,8 +1,11 @@
 """A stream as the evaluation loop sees it: tables are read, perhaps ahead in another thread, then made batches."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import dataclass, replace
+from typing import Protocol, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
@@ -12,7 +15,9 @@ from aioli.streams.files.table import Features, SparseTable, Table, Tables
 from aioli.streams.files.where import Where
 from aioli.streams.labels import Labels
 
-__all__ = ["Batch", "Stream"]
+__all__ = ["Batch", "Keys", "Stream", "labelled_rows", "rows_of"]
+
+Keys: TypeAlias = Sequence[tuple[str | None, ...]]  # of each row
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,7 @@ class Batch:
         The rows, dense or CSR, with as many features as the stream has met so far.
     y
         Their labels, 0.0 or 1.0, or the codes of their classes; None where the stream has none. NaN where a row has
-        none, which only labels of a second file may leave out.
+        none: it is predicted, and nothing is learned from it.
     weights
         How much each row counts; None where every row counts 1.
     where
@@ -38,6 +43,8 @@ class Batch:
     classes
         What the classes are called, in the order of their codes, where labels may be more than two: `y` then holds
         0.0, 1.0, 2.0, …; None where labels are 0.0 and 1.0.
+    keys
+        What is carried beside each row, as it is written; None where nothing is.
     """
 
     X: Features
@@ -47,6 +54,30 @@ class Batch:
     times: Vector | None = None
     classes: Sequence[Label] | None = None
     label_times: Vector | None = None
+    keys: Keys | None = None
+
+
+def rows_of(batch: Batch, rows: slice | NDArray[np.int64]) -> Batch:
+    """Return some rows of a batch; places in the file are those of the whole batch where they are no slice."""
+    keys = batch.keys
+    if keys is not None:
+        keys = keys[rows] if isinstance(rows, slice) else [keys[t] for t in rows.tolist()]
+    return replace(
+        batch,
+        X=batch.X[rows],
+        y=None if batch.y is None else batch.y[rows],
+        weights=None if batch.weights is None else batch.weights[rows],
+        times=None if batch.times is None else batch.times[rows],
+        label_times=None if batch.label_times is None else batch.label_times[rows],
+        keys=keys,
+    )
+
+
+def labelled_rows(batch: Batch) -> Batch:
+    """Return the rows of a batch that have a label."""
+    if batch.y is None or not np.isnan(batch.y).any():
+        return batch
+    return rows_of(batch, np.flatnonzero(~np.isnan(batch.y)))
 
 
 class Stream(Protocol):

@@ -126,4 +126,5 @@ def test_an_empty_file_or_one_that_is_not_utf8_is_told(tmp_path: Path) -> None:
     assert refused(write(tmp_path, "")).startswith("a.jsonl: is empty")
     path = tmp_path / "a.jsonl"
     path.write_bytes(b'{"a": "\xff"}\n')
-    assert refused(path) == "a.jsonl, line 1: is not UTF-8; convert the file"
+    assert refused(path).startswith("a.jsonl, line 1: is not UTF-8; say how the file is encoded (--encoding latin-1")
+    assert read(path, encoding="latin-1")[0] == ["a=ÿ"]

@@ -7,6 +7,7 @@ from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams.files.table import Texts
 from aioli.streams.files.where import Numbered
 from aioli.streams.labels import Labels
+from aioli.streams.many_labels import ManyLabels
 
 where = Numbered("a.csv", "line", range(2, 1 << 20))
 
@@ -104,9 +105,43 @@ def test_a_third_label_is_refused_with_its_place_and_changes_nothing(values: tup
     assert labels.snapshot() == before
 
 
-def test_a_third_label_names_the_one_that_was_asked_for() -> None:
-    with pytest.raises(ValueError, match=r"besides 'yes' \(the positive one, as asked for\) and '0'"):
-        encoded(Labels("yes"), 0.0, 1.0)
+def test_the_one_that_is_asked_for_plays_against_the_rest() -> None:
+    labels = Labels("red")
+    assert encoded(labels, "green", "red", "blue") + encoded(labels, "grey", "red") == [0.0, 1.0, 0.0, 0.0, 1.0]
+    assert (labels.names, labels.counts) == (("not red", "red"), [3, 2])
+    assert labels.told() == "'red' is played against the rest: 'green', 'blue', 'grey'"
+    numbers = Labels("2")
+    assert encoded(numbers, 1.0, 2.0, 3.0) + encoded(numbers, 4.0, 5.0, 2.0) == [0.0, 1.0, 0.0, 0.0, 0.0, 1.0]
+    assert numbers.told().endswith("the rest: '1', '3', '4', '5', …")
+    again = Labels.restore(from_bytes(to_bytes(labels.snapshot())))
+    assert (again.snapshot(), again.told()) == (labels.snapshot(), labels.told())
+
+
+@pytest.mark.parametrize("kind", [Labels, ManyLabels])
+def test_of_two_labels_that_say_nothing_the_rarer_one_is_positive_and_it_is_told(kind: type[Labels]) -> None:
+    labels = kind()
+    assert encoded(labels, "working", "broken", "working", "working") == [0.0, 1.0, 0.0, 0.0]
+    assert "'broken' is taken for the positive class, being the rarer one of the first 4 rows" in labels.told()
+    assert kind.restore(from_bytes(to_bytes(labels.snapshot()))).told() == labels.told()
+    obvious = kind()
+    assert encoded(obvious, "yes", "yes", "no") == [1.0, 1.0, 0.0]
+    assert obvious.told() == ""
+
+
+@pytest.mark.parametrize("kind", [Labels, ManyLabels])
+def test_case_does_not_count_where_that_leaves_two(kind: type[Labels]) -> None:
+    labels = kind()
+    assert encoded(labels, "Yes", "no", "YES", "No") + encoded(labels, "yes", "NO") == [1.0, 0.0, 1.0, 0.0, 1.0, 0.0]
+    assert labels.classes == ("no", "Yes")
+    again = kind.restore(from_bytes(to_bytes(labels.snapshot())))
+    assert encoded(again, "YES", "nO") == [1.0, 0.0]
+    assert "'YES' is taken for 'Yes'" in labels.told()
+    assert encoded(Labels("SPAM"), "ham", "Spam", "eggs") == [0.0, 1.0, 0.0]
+
+
+def test_case_counts_where_it_is_all_that_differs_or_classes_are_many() -> None:
+    assert encoded(Labels(), "a", "A", "a") == [0.0, 1.0, 0.0]
+    assert sorted(encoded(ManyLabels(), "a", "A", "b", "c")) == [0.0, 1.0, 2.0, 3.0]
 
 
 @pytest.mark.parametrize("values", [(0.0, np.nan, 1.0), ("a", None, "b")])

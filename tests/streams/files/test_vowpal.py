@@ -54,8 +54,6 @@ def test_without_importances_there_are_no_weights(tmp_path: Path) -> None:
     ("row", "said"),
     [
         (b"1 x y", "a.vw, line 2: has no bar; write the label, ' |' and the features"),
-        (b"| x", "a.vw, line 2: the label is missing; fill it in, or drop the row"),
-        (b"'tag | x", "a.vw, line 2: the label is missing"),
         (b"one | x", "a.vw, line 2: 'one', the value of 'label', is no finite number; mend it"),
         (b"1:2:0.5 | x", "a.vw, line 2: '1:2:0.5', the value of 'label'"),
         (b"1 -2 | x", "a.vw, line 2: has the importance -2; it must be at least 0"),
@@ -66,12 +64,21 @@ def test_without_importances_there_are_no_weights(tmp_path: Path) -> None:
         (b"1 | x:inf", "a.vw, line 2: the value of 'x' is not finite; mend it, or drop it"),
         (b"1 | x:nan", "a.vw, line 2: the value of 'x' is not finite"),
         (b"1 |a:x y", "a.vw, line 2: 'x', the value of 'a', is no finite number"),
-        (b"1 | \xff", "a.vw, line 2: '\ufffd' is not UTF-8; convert the file"),
+        (b"1 | \xff", "a.vw, line 2: '\ufffd' is not UTF-8; say how the file is encoded (--encoding latin-1"),
         (b"2 | x\n-1 | x", "a.vw, line 3: the label is '-1', besides "),
     ],
 )
 def test_what_is_wrong_is_told_with_its_line(row: bytes, said: str, tmp_path: Path) -> None:
     assert refused(write(tmp_path, b"1 | x\n" + row + b"\n")).startswith(said)
+
+
+@pytest.mark.parametrize("row", ["| x", "'tag | x"])
+def test_a_row_without_a_label_has_none(row: str, tmp_path: Path) -> None:
+    with FileStream(str(write(tmp_path, f"1 | x\n{row}\n-1 | x\n")), Reading()) as stream:
+        (batch,) = stream
+        assert batch.y is not None
+        np.testing.assert_array_equal(batch.y, [1.0, np.nan, 0.0])
+        assert stream.unlabelled == 1
 
 
 def test_rows_without_labels_can_be_read_where_none_are_asked_for(tmp_path: Path) -> None:

@@ -7,25 +7,16 @@ import os
 import sys
 import zlib
 from pathlib import Path
-from typing import BinaryIO, Protocol, Self, cast
+from typing import BinaryIO, Self, cast
 
 from aioli.errors import FileRefused
+from aioli.streams.files.as_utf8 import AsUTF8, Readable, is_utf8
 
 __all__ = ["STANDARD_INPUT", "Source"]
 
 STANDARD_INPUT = "-"
 GZIP, ZSTANDARD = b"\x1f\x8b", b"\x28\xb5\x2f\xfd"  # the first bytes of what is compressed, whatever its name
 SKIPPED_AT_ONCE = 1 << 20
-
-
-class Readable(Protocol):
-    """A file object that bytes can be read from."""
-
-    def read(self, size: int, /) -> bytes:
-        """Return the next bytes, at most `size`; empty at the end."""
-
-    def close(self) -> None:
-        """Close the file."""
 
 
 class Source:
@@ -36,9 +27,11 @@ class Source:
     live
         Whether `read` gives what has come and does not wait for more, as for rows that are to be answered when they
         come; what is compressed cannot be read so.
+    encoding
+        How the text is encoded, where it is not UTF-8; it is read as UTF-8 all the same.
     """
 
-    def __init__(self, name: str, live: bool = False) -> None:
+    def __init__(self, name: str, live: bool = False, encoding: str | None = None) -> None:
         self.name = "standard input" if name == STANDARD_INPUT else name
         self._raw, self.size = _opened(name)
         self._ours = name != STANDARD_INPUT  # to close
@@ -52,15 +45,19 @@ class Source:
                 self._stream = gzip.GzipFile(fileobj=self._raw)
             elif self.packing == "Zstandard":
                 self._stream = _unpacked_zstandard(self._raw, self.name)
+            self.live = live and self.packing is None
+            self._plain = self.packing is None  # bytes are given as they are in the file
+            if encoding is not None and not is_utf8(encoding):
+                read = self._raw.read1 if self.live else self._stream.read
+                self._stream, self._plain = AsUTF8(read, encoding, self.name, self.live), False
         except BaseException:
             self.close()
             raise
-        self.live = live and self.packing is None
 
     def read(self, size: int) -> bytes:
         """Return the next bytes, at most `size`; empty at the end."""
         try:
-            read = self._raw.read1(size) if self.live else self._stream.read(size)
+            read = self._raw.read1(size) if self.live and self._plain else self._stream.read(size)
         except (EOFError, zlib.error, OSError) as error:
             if self.packing is None:
                 raise
@@ -69,7 +66,7 @@ class Source:
                 f"({error}); fetch or pack the file again (what came before was read)",
                 path=self.name,
             ) from error
-        if not read and size and self.packing is None and self.size is not None and self.position < self.size:
+        if not read and size and self._plain and self.size is not None and self.position < self.size:
             raise FileRefused(
                 f"{self.name}: was cut short while it was read, from {self.size:,} bytes to {self.position:,}; run it "
                 "again on the whole file",
@@ -80,7 +77,7 @@ class Source:
 
     def skip(self, count: int) -> None:
         """Pass over the next bytes: by seeking in a plain file, by reading in any other."""
-        if self.packing is None and self.size is not None and self.position + count <= self.size:
+        if self._plain and self.size is not None and self.position + count <= self.size:
             self._raw.seek(count, os.SEEK_CUR)
             self.position += count
             return

@@ -28,7 +28,10 @@ class Window:
         self._ended = False
         self.fill()
         if self._begins_with(*WIDE_MARKS):
-            raise FileRefused(f"{source.name}: is UTF-16 or UTF-32; convert it to UTF-8", path=source.name)
+            raise FileRefused(
+                f"{source.name}: is UTF-16 or UTF-32; say so (--encoding utf-16), or convert it to UTF-8",
+                path=source.name,
+            )
         if self._begins_with(BYTE_ORDER_MARK):
             self.start = len(BYTE_ORDER_MARK)
 

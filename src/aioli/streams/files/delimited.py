@@ -3,6 +3,7 @@
 import csv
 import io
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -30,7 +31,8 @@ from aioli.streams.files.table import (
     Tables,
     Texts,
 )
-from aioli.streams.files.text_reader import TextReader
+from aioli.streams.files.table_rows import without_rows
+from aioli.streams.files.text_reader import NOT_UTF8, TextReader
 from aioli.streams.files.where import row_refused
 
 __all__ = ["Delimited"]
@@ -38,6 +40,7 @@ __all__ = ["Delimited"]
 ROWS = 16384  # rows in a table, at most
 CELLS = 1 << 21  # cells in a table, at most
 LONGEST_SAMPLE = 1 << 24  # bytes that may be read to get so many
+LONGEST_SKIPPED = 16  # lines of one row that are left out together: a stray quote would take all behind it along
 DELIMITERS = ",\t;|"
 NO_DELIMITERS = '"\r\n.+-'  # they have another meaning, as letters and digits have
 
@@ -57,8 +60,10 @@ class Delimited(TextReader):
 
     sparse = grows = False
 
-    def __init__(self, source: Source, delimiter: str | None = None, header: bool = True) -> None:
-        super().__init__(source)
+    def __init__(
+        self, source: Source, delimiter: str | None = None, header: bool = True, tolerant: bool = False
+    ) -> None:
+        super().__init__(source, tolerant)
         first = self._first_row()
         self.delimiter = delimiter or max(DELIMITERS, key=first.count)
         if not self.delimiter.isascii() or len(self.delimiter) != 1 or self.delimiter in NO_DELIMITERS:
@@ -71,9 +76,25 @@ class Delimited(TextReader):
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(found)]
         self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
         self._rows, self._room = 0, room_for_ends(1, 0)
+        self._ended = False
         rows = sample_size(len(names))
         self._window.hold(rows + 1, LONGEST_SAMPLE)
-        self._sample = self._read(dict.fromkeys(self._names, TEXT), None, rows, AS_PROGRAMS_WRITE, keep=True).texts
+        self._sample = self._first_cells(rows)
+
+    def _first_cells(self, rows: int) -> dict[str, Texts]:
+        """Return the cells of the first rows without passing over them; those that cannot be read are left out."""
+        kinds = dict.fromkeys(self._names, TEXT)
+        if not self.tolerant:
+            return self._read(kinds, None, rows, AS_PROGRAMS_WRITE, keep=True).texts
+        start, line = self._window.start, self._window.line
+        cells: dict[str, Texts] = {name: [] for name in self._names}
+        while rows and not self._ended:
+            table = self._read(kinds, None, rows, AS_PROGRAMS_WRITE, held=True)
+            rows -= len(table)
+            for name, texts in table.texts.items():
+                cells[name] += texts
+        self._window.start, self._window.line, self._ended = start, line, False
+        return cells
 
     @property
     def sample(self) -> Mapping[str, Texts]:
@@ -86,8 +107,16 @@ class Delimited(TextReader):
         rows = max(1, min(ROWS, CELLS // len(self._names)))
         with self.source:
             self._go_to(position)
-            while len(table := self._read(kinds, label, rows, notations)):
-                yield table
+            pending: list[str] = []  # what was wrong with rows behind the last that could be read
+            while not self._ended:
+                table = self._read(kinds, label, rows, notations)
+                if len(table):
+                    yield replace(table, skipped=[*((0, why) for why in pending), *table.skipped])
+                    pending = []
+                else:
+                    pending += [why for _, why in table.skipped]
+            if pending:
+                yield self._without_rows(pending)
 
     def _first_row(self) -> str:
         """Return the first row with its end; it is not passed over, but empty lines before it are."""
@@ -112,7 +141,7 @@ class Delimited(TextReader):
         try:
             return row.decode()
         except UnicodeDecodeError:
-            raise self._refused("is not UTF-8; convert the file", self._window.line) from None
+            raise self._refused(NOT_UTF8, self._window.line) from None
 
     def _split(self, row: str) -> list[str]:
         try:
@@ -122,9 +151,18 @@ class Delimited(TextReader):
             raise self._refused(problem, self._window.line) from None
 
     def _read(
-        self, kinds: dict[str, str], label: str | None, rows: int, notations: Mapping[str, str], keep: bool = False
+        self,
+        kinds: dict[str, str],
+        label: str | None,
+        rows: int,
+        notations: Mapping[str, str],
+        keep: bool = False,
+        held: bool = False,
     ) -> Table:
-        """Return the next rows, `rows` of them or fewer at the end. `keep` reads them without passing over them."""
+        """Return the next rows, `rows` of them or fewer; none, with `_ended` set, at the end.
+
+        `keep` reads them without passing over them; `held` reads no more than the window holds.
+        """
         window = self._window
         codes, places, numbers, texts = _plan(self._names, kinds, label, notations)
         values, labels = np.empty((rows, len(numbers))), np.empty(rows)
@@ -132,17 +170,28 @@ class Delimited(TextReader):
         starts, odd = np.empty(rows, dtype=np.int64), np.empty((rows * len(codes), 4), dtype=np.int64)
         outcome = np.empty(5, dtype=np.int64)
         arrays = (codes, places, values, labels, spans, starts, odd, outcome)
+        skipped: list[tuple[int, str]] = []
         while True:
             outcome[:] = 0
             count, regular = self._read_rows(rows, len(codes), arrays)
-            if count or outcome[1] == parse_cells.RAGGED or not window.fill():
+            if count:
                 break
-        if not count and outcome[0] < window.stop:
-            raise self._no_row(outcome, len(codes))
+            if outcome[1] != parse_cells.RAGGED and not held and window.fill():
+                continue
+            if outcome[0] >= window.stop or (held and outcome[1] != parse_cells.RAGGED):
+                self._ended = not keep
+                break
+            if not self.tolerant:
+                raise self._no_row(outcome, len(codes))
+            skipped.append((0, str(self._no_row(outcome, len(codes)))))
+            window.go_on(self._behind_row(int(outcome[0])))
         where = Places(window, starts[:count])
-        unreadable = self._read_odd(odd[: outcome[3]], values, labels, places, label, where)
+        bad: dict[int, str] | None = {} if self.tolerant else None
+        unreadable = self._read_odd(odd[: outcome[3]], values, labels, places, label, where, bad)
         whole = window.bytes.tobytes() if texts else b""
-        written = {name: _texts(whole, spans[:count, j], name, where, name == label) for j, name in enumerate(texts)}
+        written = {
+            name: _texts(whole, spans[:count, j], name, where, name == label, bad) for j, name in enumerate(texts)
+        }
         heard: Vector | Texts | None = (
             None if label is None else written.pop(label) if label in written else labels[:count]
         )
@@ -161,7 +210,20 @@ class Delimited(TextReader):
             window.go_on(int(outcome[0]), count if regular else None)
         complete = not outcome[3] and not outcome[4] and not dressed
         found = {name: cells for name, cells in unreadable.items() if cells}
-        return Table(numbers, matrix, written, heard, where, window.after(), complete, days, unreadable=found)
+        table = Table(numbers, matrix, written, heard, where, window.after(), complete, days, unreadable=found)
+        return without_rows(replace(table, skipped=skipped), bad or {})
+
+    def _behind_row(self, begin: int) -> int:
+        """Return where to go on behind a row that cannot be read: behind its first line, where it has very many."""
+        window = self._window
+        end, lines, stop = begin, 0, window.stop
+        while end < stop and lines < LONGEST_SKIPPED:
+            end = int(parse_cells.end_of_cell(window.bytes, end, stop, ord(self.delimiter))) + 1
+            lines = int(np.count_nonzero(window.bytes[begin:end] == parse_cells.NEWLINE))
+            if end <= stop and window.bytes[end - 1] == parse_cells.NEWLINE:
+                return end
+        first = int(np.argmax(window.bytes[begin:stop] == parse_cells.NEWLINE))
+        return begin + first + 1
 
     def _read_rows(self, rows: int, columns: int, arrays: RowArrays) -> tuple[int, bool]:
         """Read the next whole rows of the window into the arrays; return how many, and whether all were alike."""
@@ -191,18 +253,25 @@ class Delimited(TextReader):
         places: NDArray[np.uint64],
         label: str | None,
         where: Places,
+        bad: dict[int, str] | None,
     ) -> dict[str, dict[int, str]]:
         """Read the cells that programs do not write so; return those that hold no number, by column and row.
 
-        A label that is no number is refused.
+        A label that is no number, or a cell that is not UTF-8, is refused; or its row is added to the `bad` ones.
         """
         unreadable: dict[str, dict[int, str]] = {}
         for row, column, first, end in odd.tolist():
             name = self._names[column]
-            text = _cell(where.bytes[first:end].tobytes(), name, where, row)
+            try:
+                text = _cell(where.bytes[first:end].tobytes(), name, where, row)
+                if name == label:
+                    labels[row] = _label(text, name, where, row)
+            except FileRefused as error:
+                _refuse(error, row, bad)
+                continue
             if name == label:
-                labels[row] = _label(text, name, where, row)
-            elif text is not None and not is_missing(text):
+                continue
+            if text is not None and not is_missing(text):
                 value = number_in(text)
                 if value is None:
                     unreadable.setdefault(name, {})[row] = text
@@ -255,15 +324,25 @@ def _plan(
     return np.array(codes), np.array(places, dtype=np.uint64), numbers, texts
 
 
-def _texts(whole: bytes, spans: Integers, name: str, where: Places, label: bool) -> Texts:
+def _refuse(error: FileRefused, row: int, bad: dict[int, str] | None) -> None:
+    """Raise what refuses a row, or add it to the bad ones."""
+    if bad is None:
+        raise error
+    bad.setdefault(row, str(error))
+
+
+def _texts(whole: bytes, spans: Integers, name: str, where: Places, label: bool, bad: dict[int, str] | None) -> Texts:
     """Return the cells of a column. Most are repeated, and are decoded once."""
     known: dict[bytes, str | None] = {}
     texts: Texts = []
     for t, (first, end) in enumerate(spans.tolist()):
         raw = whole[first:end]
         if raw not in known:
-            known[raw] = _cell(raw, name, where, t, label)
-        texts.append(known[raw])
+            try:
+                known[raw] = _cell(raw, name, where, t, label)
+            except FileRefused as error:
+                _refuse(error, t, bad)
+        texts.append(known.get(raw))
     return texts
 
 
@@ -275,7 +354,7 @@ def _cell(raw: bytes, name: str, where: Places, row: int, label: bool = False) -
     try:
         text = raw.decode()
     except UnicodeDecodeError:
-        raise row_refused(where, row, f"{raw[:40]!r} is not UTF-8; convert the file", name) from None
+        raise row_refused(where, row, f"{raw[:40]!r} {NOT_UTF8}", name) from None
     return None if is_missing(text, label) else text
 
 

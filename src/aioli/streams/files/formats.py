@@ -27,29 +27,36 @@ FORMATS = {
     "vw": ("vw",),
 }
 COMPRESSED = (".gz", ".zst", ".zstd")
-TEXT_READERS: dict[str, Callable[[Source], Reader]] = {"jsonl": JSONLines, "svmlight": SVMLight, "vw": VowpalText}
+TEXT_READERS: dict[str, Callable[[Source, bool], Reader]] = {"jsonl": JSONLines, "svmlight": SVMLight, "vw": VowpalText}
 
 
 def open_reader(
-    name: str, format: str | None = None, delimiter: str | None = None, header: bool = True, live: bool = False
+    name: str,
+    format: str | None = None,
+    delimiter: str | None = None,
+    header: bool = True,
+    live: bool = False,
+    encoding: str | None = None,
+    tolerant: bool = False,
 ) -> Reader:
     """Open a file, standard input (`-`), or a folder of files of one kind, which come in the order of their names.
 
-    `live` gives rows of text as they come, and waits for no more of them.
+    `live` gives rows of text as they come, and waits for no more of them. `encoding` is how text is encoded, None for
+    UTF-8. `tolerant` leaves rows of text out that cannot be read, and says so in their table.
     """
     if format is not None and format not in FORMATS:
         message = f"there is no format called {format!r}; give one of {', '.join(FORMATS)}"
         raise ParameterRefused(message, parameter="format", value=format)
     if name != STANDARD_INPUT and Path(name).is_dir():
-        return FolderReader(name, format, delimiter, header)
+        return FolderReader(name, format, delimiter, header, encoding, tolerant)
     kind = format or _format_of(name)
     if kind in ("parquet", "arrow"):
         return ArrowFile(name, kind)
-    source = Source(name, live)
+    source = Source(name, live, encoding)
     try:
         if kind in TEXT_READERS:
-            return TEXT_READERS[kind](source)
-        return Delimited(source, delimiter or ("\t" if kind == "tsv" else None), header)
+            return TEXT_READERS[kind](source, tolerant)
+        return Delimited(source, delimiter or ("\t" if kind == "tsv" else None), header, tolerant)
     except BaseException:
         source.close()
         raise
@@ -61,9 +68,17 @@ class FolderReader:
     Files of JSON lines may have other keys, as later lines may.
     """
 
-    def __init__(self, name: str, format: str | None, delimiter: str | None, header: bool) -> None:
+    def __init__(
+        self,
+        name: str,
+        format: str | None,
+        delimiter: str | None,
+        header: bool,
+        encoding: str | None = None,
+        tolerant: bool = False,
+    ) -> None:
         self.name = name
-        self._options = (format, delimiter, header)
+        self._options = (format, delimiter, header, False, encoding, tolerant)
         known = {ending for endings in FORMATS.values() for ending in endings}
         found = (path for path in Path(name).iterdir() if path.is_file() and not path.name.startswith((".", "_")))
         self._files = sorted(path for path in found if format or _ending(path.name) in known)

@@ -26,7 +26,8 @@ from aioli.streams.files.table import (
     Tables,
     Texts,
 )
-from aioli.streams.files.text_reader import LONGEST_SHOWN, TextReader
+from aioli.streams.files.table_rows import without_rows
+from aioli.streams.files.text_reader import LONGEST_SHOWN, NOT_UTF8, TextReader
 from aioli.streams.files.where import Numbered, Where, row_refused
 
 __all__ = ["JSONLines", "Row", "flat_row", "sample_of_rows", "table_of_rows"]
@@ -50,8 +51,8 @@ class JSONLines(TextReader):
 
     sparse, grows = False, True
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, tolerant: bool = False) -> None:
+        super().__init__(source, tolerant)
         self._sample: dict[str, Texts | str] | None = None
 
     @property
@@ -60,8 +61,8 @@ class JSONLines(TextReader):
         if self._sample is None:
             most = sample_size(columns=1)
             self._window.hold(most + 1, LONGEST_SAMPLE)
-            rows, _ = self._parsed(self._window.whole_lines(), most)
-            if not rows:
+            rows, _, skipped = self._parsed(self._window.whole_lines(), most)
+            if not rows and not skipped:
                 raise self._refused("is empty; give a file with an object a line")
             keys = {key for row in rows for key in row}
             if len(keys) > MANY_KEYS and sum(map(len, rows)) < SCATTERED * len(rows) * len(keys):
@@ -75,8 +76,9 @@ class JSONLines(TextReader):
         most = max(MOST_KEYS, 4 * len(kinds))
         with self.source:
             self._go_to(position)
+            pending: list[str] = []  # what was wrong with lines behind the last that could be read
             while (end := self._window.whole_lines()) > self._window.start:
-                every, lines = self._parsed(end)
+                every, lines, skipped = self._parsed(end)
                 ends = np.flatnonzero(self._window.bytes[self._window.start : end] == NEWLINE) + self._window.start + 1
                 before, first = 0, self._window.line
                 while before < len(every):
@@ -89,10 +91,20 @@ class JSONLines(TextReader):
                     kinds.update(new)
                     notations.update(written)
                     where = Numbered(self.source.name, "line", lines[before:after])
-                    table = table_of_rows(rows, kinds, where, notations, label, self._window.after())
-                    yield replace(table, new=new, notations=written)
+                    here = [(row - before, why) for row, why in skipped if before <= row < after]
+                    here = [*((0, why) for why in pending), *here]
+                    pending = []
+                    bad: dict[int, FileRefused] = {}
+                    table = table_of_rows(rows, kinds, where, notations, label, self._window.after(), bad)
+                    if bad and not self.tolerant:
+                        raise next(iter(bad.values()))
+                    said = {t: str(error) for t, error in bad.items()}
+                    yield without_rows(replace(table, new=new, notations=written, skipped=here), said)
                     before = after
+                pending += [why for row, why in skipped if row == len(every)]
                 self._window.go_on(end)
+            if pending:
+                yield self._without_rows(pending)
 
     def _for_one_table(self, rows: list[Row], lines: list[int], kinds: Mapping[str, str], most: int) -> list[Row]:
         """Return the first of the rows, as many as a table takes; more keys than `most` are refused."""
@@ -112,19 +124,26 @@ class JSONLines(TextReader):
         advice = "write what differs from line to line as values, or as features by name (--format vw)"
         return self._refused(f"{what}; keys are columns: {advice}", line)
 
-    def _parsed(self, end: int, most: int | None = None) -> tuple[list[Row], list[int]]:
-        """Return the objects up to a place of the window, and the numbers of their lines."""
-        rows, lines = [], []
+    def _parsed(self, end: int, most: int | None = None) -> tuple[list[Row], list[int], list[tuple[int, str]]]:
+        """Return the objects up to a place of the window, the numbers of their lines, and lines that were left out."""
+        rows: list[Row] = []
+        lines: list[int] = []
+        skipped: list[tuple[int, str]] = []
         for number, line in self._lines(end, most):
-            rows.append(self._object(line, number))
-            lines.append(number)
-        return rows, lines
+            try:
+                rows.append(self._object(line, number))
+                lines.append(number)
+            except FileRefused as error:
+                if not self.tolerant:
+                    raise
+                skipped.append((len(rows), str(error)))
+        return rows, lines, skipped
 
     def _object(self, line: bytes, number: int) -> Row:
         try:
             row = json.loads(line)
         except UnicodeDecodeError:
-            raise self._refused("is not UTF-8; convert the file", number) from None
+            raise self._refused(NOT_UTF8, number) from None
         except json.JSONDecodeError as error:
             problem = f"is no JSON ({error.msg}, column {error.colno}); write an object a line"
             raise self._refused(problem, number) from None
@@ -143,8 +162,12 @@ def table_of_rows(
     notations: Mapping[str, str],
     label: str | None = None,
     after: Position | None = None,
+    bad: dict[int, FileRefused] | None = None,
 ) -> Table:
-    """Return rows of plain values as a table, each column read as its kind says."""
+    """Return rows of plain values as a table, each column read as its kind says.
+
+    A row whose label is no number, in a column of such, is added to those that are `bad`.
+    """
     names = [name for name, kind in kinds.items() if kind == NUMBER and name != label]
     numbers = np.empty((len(rows), len(names)))
     days: dict[str, Vector] = {}
@@ -157,7 +180,7 @@ def table_of_rows(
     texts = {name: _texts(rows, name, name == label) for name, kind in kinds.items() if kind in (CATEGORY, TEXT)}
     labels: Vector | Texts | None = None
     if label is not None:
-        labels = texts.pop(label) if label in texts else _number_labels(rows, label, where)
+        labels = texts.pop(label) if label in texts else _number_labels(rows, label, where, {} if bad is None else bad)
     complete = not np.isnan(numbers).any()
     found = {name: cells for name, cells in unreadable.items() if cells}
     return Table(names, numbers, texts, labels, where, after or {}, complete, days, unreadable=found)
@@ -219,8 +242,8 @@ def _finite(value: float) -> float | None:
     return None if abs(number) == np.inf else number
 
 
-def _number_labels(rows: list[Row], name: str, where: Where) -> Vector:
-    """Return labels that are numbers, NaN where one is missing. What is no number is refused."""
+def _number_labels(rows: list[Row], name: str, where: Where, bad: dict[int, FileRefused]) -> Vector:
+    """Return labels that are numbers, NaN where one is missing. The row of one that is no number is `bad`."""
     labels = np.full(len(rows), np.nan)
     for t, row in enumerate(rows):
         value = row.get(name)
@@ -232,7 +255,8 @@ def _number_labels(rows: list[Row], name: str, where: Where) -> Vector:
                 f"{_shown(value)} is no finite number, and this was the label's column so far; mend it, or read the "
                 f"column as categories (--category {name!r})"
             )
-            raise row_refused(where, t, problem, name, "key")
+            bad[t] = row_refused(where, t, problem, name, "key")
+            continue
         labels[t] = number
     return labels
 

@@ -29,11 +29,11 @@ class SVMLight(TextReader):
 
     sparse, grows = True, False
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, tolerant: bool = False) -> None:
+        super().__init__(source, tolerant)
         self._first = 0
         rows = self._read(keep=True)
-        if not len(rows):
+        if not len(rows) and not rows.skipped:
             raise self._refused("is empty; give a file with rows such as '1 3:0.5 7:2'")
         self._first = int(rows.features.min(initial=1) > 0)
 
@@ -46,7 +46,7 @@ class SVMLight(TextReader):
         """Yield the rows, in tables of about a megabyte of text."""
         with self.source:
             self._go_to(position)
-            while len(table := self._read()):
+            while len(table := self._read()) or table.skipped:
                 yield table
 
     def _read(self, keep: bool = False) -> SparseTable:
@@ -59,8 +59,9 @@ class SVMLight(TextReader):
             labels, starts = np.empty(lines), np.zeros(lines + 1, dtype=np.int64)
             features, values = np.empty(pairs, dtype=np.int64), np.empty(pairs)
             places, outcome = np.empty(lines, dtype=np.int64), np.array([window.start, 0])
-            rows = self._fill(end, (labels, starts, features, values, places, outcome))
-            if rows or end == window.start:
+            skipped: list[tuple[int, str]] = []
+            rows = self._fill(end, (labels, starts, features, values, places, outcome), skipped)
+            if rows or skipped or end == window.start:
                 break
             window.go_on(end)  # nothing but comments
         where = Places(window, places[:rows])
@@ -68,12 +69,14 @@ class SVMLight(TextReader):
             window.go_on(int(outcome[0]))
         entries = slice(int(starts[rows]))
         features = features[entries] - self._first
-        return SparseTable(
-            starts[: rows + 1], features, values[entries], labels[:rows], where, window.after(), first=self._first
-        )
+        rest = (values[entries], labels[:rows], where, window.after())
+        return SparseTable(starts[: rows + 1], features, *rest, first=self._first, skipped=skipped)
 
-    def _fill(self, end: int, arrays: PairArrays) -> int:
-        """Read up to `end`, or up to a row that is wrong, which is refused if it comes first; return how many rows."""
+    def _fill(self, end: int, arrays: PairArrays, skipped: list[tuple[int, str]]) -> int:
+        """Read up to `end`, or up to a row that is wrong, which is refused if it comes first; return how many rows.
+
+        A tolerant reader leaves such a row out, and adds it to those `skipped`.
+        """
         labels, starts, features, values, places, outcome = arrays
         window, rows, text = self._window, 0, b""
         while True:
@@ -86,6 +89,10 @@ class SVMLight(TextReader):
             try:
                 label, row = self._by_hand(text[begin:after])
             except ValueError as error:
+                if self.tolerant:
+                    skipped.append((rows, str(self._refused(str(error), window.line_of(begin)))))
+                    outcome[0] = after
+                    continue
                 if rows:
                     return rows
                 raise self._refused(str(error), window.line_of(begin)) from None

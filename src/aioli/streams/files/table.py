@@ -26,6 +26,7 @@ __all__ = [
     "Position",
     "ReadAs",
     "Reader",
+    "Skipped",
     "SparseTable",
     "Table",
     "Tables",
@@ -37,6 +38,7 @@ NUMBER, CATEGORY, DATE, TEXT, SKIPPED = "number", "category", "date", "text", "s
 Csr: TypeAlias = "csr_array[np.float64, tuple[int, int]]"
 Features: TypeAlias = "Matrix | Csr"  # rows of features
 Texts = list[str | None]  # None is missing
+Skipped: TypeAlias = Sequence[tuple[int, str]]  # of a row that was left out: the row behind it, and what was wrong
 AS_PROGRAMS_WRITE: Mapping[str, str] = {}  # no column is written in another way
 Position: TypeAlias = Mapping[str, Plain]  # where a reader goes on, as it can be kept in a snapshot
 
@@ -73,6 +75,8 @@ class Table:
         How much each row counts; None where every row counts 1.
     unreadable
         Cells of columns of numbers and dates that hold neither, by column and row; NaN stands in their place.
+    skipped
+        Rows of the file that could not be read and were left out: before which row of the table each stood, and why.
     """
 
     names: list[str]
@@ -87,6 +91,7 @@ class Table:
     weights: Vector | None = None
     unreadable: dict[str, dict[int, str]] = field(default_factory=dict)
     notations: dict[str, str] = field(default_factory=dict)
+    skipped: Skipped = ()
 
     def __len__(self) -> int:
         return len(self.numbers)
@@ -114,6 +119,7 @@ class SparseTable:
     weights: Vector | None = None
     names: list[str] = field(default_factory=list)
     first: int = 0
+    skipped: Skipped = ()
 
     def __len__(self) -> int:
         return len(self.starts) - 1

@@ -1,23 +1,30 @@
 """The base of the readers of text formats: a window over the bytes, a position in it, and errors by line."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from aioli.errors import FileRefused
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.byte_window import Window
-from aioli.streams.files.table import Position
+from aioli.streams.files.table import Position, Table
+from aioli.streams.files.where import Numbered
 
-__all__ = ["TextReader", "shortened"]
+__all__ = ["NOT_UTF8", "TextReader", "shortened"]
 
 LONGEST_SHOWN = 40  # characters of what a file holds that are quoted in a message
+
+
+NOT_UTF8 = "is not UTF-8; say how the file is encoded (--encoding latin-1, cp1252, utf-16, …), or convert the file"
 
 
 class TextReader:
     """Reads a source through a window of some megabytes; the formats derive from it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, tolerant: bool = False) -> None:
         self.source = source
+        self.tolerant = tolerant  # whether rows that cannot be read are left out, and told in their table
         self._window = Window(source)
 
     @property
@@ -41,6 +48,12 @@ class TextReader:
         for number, line in enumerate(text.split(b"\n")[:most], self._window.line):
             if line and not line.isspace():
                 yield number, line
+
+    def _without_rows(self, messages: Sequence[str]) -> Table:
+        """Return a table of rows that were left out, behind the last that could be read."""
+        where = Numbered(self.source.name, "line", [])
+        skipped = [(0, message) for message in messages]
+        return Table([], np.empty((0, 0)), {}, None, where, self._window.after(), skipped=skipped)
 
     def _refused(self, problem: str, line: int | None = None) -> FileRefused:
         """Return the error for the file, or for a line of it."""

@@ -9,7 +9,7 @@ from aioli.errors import FileRefused
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import as_number
 from aioli.streams.files.table import Position, ReadAs, SparseTable, Tables, Texts
-from aioli.streams.files.text_reader import TextReader, shortened
+from aioli.streams.files.text_reader import NOT_UTF8, TextReader, shortened
 from aioli.streams.files.where import Numbered, row_refused
 
 __all__ = ["VowpalText"]
@@ -25,8 +25,8 @@ class VowpalText(TextReader):
 
     sparse, grows = True, False
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def __init__(self, source: Source, tolerant: bool = False) -> None:
+        super().__init__(source, tolerant)
         if self._window.whole_lines() == self._window.start:
             raise self._refused("is empty; give a file with rows such as '1 |words tall green'")
 
@@ -43,9 +43,12 @@ class VowpalText(TextReader):
             while (end := window.whole_lines()) > window.start:
                 rows = _TableBuilder(self.source.name)
                 for number, line in self._lines(end):
-                    rows.add(line, number)
+                    if self.tolerant:
+                        rows.add_or_skip(line, number)
+                    else:
+                        rows.add(line, number)
                 window.go_on(end)
-                if rows.lines:
+                if rows.lines or rows.skipped:
                     yield rows.table(window.after())
 
 
@@ -62,6 +65,23 @@ class _TableBuilder:
         self.values: list[float] = []
         self.names: list[str] = []
         self._places: dict[bytes, dict[bytes, int]] = {}  # of each namespace: its features' places in `names`
+        self.skipped: list[tuple[int, str]] = []
+
+    def add_or_skip(self, line: bytes, number: int) -> None:
+        """Add the row of one line; one that cannot be read is left out, and nothing of it stays."""
+        rows, entries, names = len(self.lines), len(self.features), len(self.names)
+        try:
+            self.add(line, number)
+            if not np.isfinite(self.values[entries:]).all():
+                raise self._refused("a value is not finite; mend it, or drop it")
+        except FileRefused as error:
+            self.skipped.append((rows, str(error)))
+            del self.lines[rows:], self.labels[rows:], self.weights[rows:], self.starts[rows + 1 :]
+            del self.features[entries:], self.values[entries:], self.names[names:]
+            self._places = {
+                space: {name: place for name, place in places.items() if place < names}
+                for space, places in self._places.items()
+            }
 
     def add(self, line: bytes, number: int) -> None:
         """Add the row of one line."""
@@ -112,7 +132,7 @@ class _TableBuilder:
         try:
             named = f"{space.decode()}^{name.decode()}" if space else name.decode()
         except UnicodeDecodeError:
-            raise self._refused(f"{shortened(name)} is not UTF-8; convert the file") from None
+            raise self._refused(f"{shortened(name)} {NOT_UTF8}") from None
         place = self._places[space][name] = len(self.names)
         self.names.append(named)
         return place
@@ -137,7 +157,9 @@ class _TableBuilder:
             raise row_refused(self._where, row, problem)
         weights = None if all(weight == 1.0 for weight in self.weights) else np.array(self.weights)
         features, labels = np.array(self.features, dtype=np.int64), np.array(self.labels)
-        return SparseTable(starts, features, values, labels, self._where, after, weights, self.names)
+        return SparseTable(
+            starts, features, values, labels, self._where, after, weights, self.names, skipped=self.skipped
+        )
 
 
 def _is_number(word: bytes) -> bool:

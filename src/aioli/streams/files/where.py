@@ -6,7 +6,7 @@ from typing import Protocol
 
 from aioli.errors import FileRefused
 
-__all__ = ["Numbered", "Where", "row_refused"]
+__all__ = ["Numbered", "SomeRows", "Where", "row_refused"]
 
 
 class Where(Protocol):
@@ -37,7 +37,30 @@ class Numbered:
         return f"{self.path}, {self.unit} {self.numbers[row]}"
 
 
-def row_refused(where: Where, row: int, problem: str, column: str | None = None, unit: str = "column") -> FileRefused:
-    """Return the error for a row of a file, or for its cell in a column, which may also be called a key."""
+@dataclass(frozen=True)
+class SomeRows:
+    """Names some rows of a table by their places in the file."""
+
+    where: Where
+    rows: Sequence[int]
+
+    @property
+    def path(self) -> str:
+        """The file."""
+        return self.where.path
+
+    def __call__(self, row: int) -> str:
+        """Return the row's place."""
+        return self.where(self.rows[row])
+
+
+def row_refused(
+    where: Where, row: int, problem: str, column: str | None = None, unit: str = "column", alone: bool = False
+) -> FileRefused:
+    """Return the error for a row of a file, or for its cell in a column, which may also be called a key.
+
+    `alone` says that nothing but this row is wrong: without it, the others can be read.
+    """
     place = where(row) if column is None else f"{where(row)}, {unit} {column!r}"
-    return FileRefused(f"{place}: {problem}", path=where.path, place=place.removeprefix(f"{where.path}, "))
+    message, short = f"{place}: {problem}", place.removeprefix(f"{where.path}, ")
+    return FileRefused(message, path=where.path, place=short, row=row if alone else None)
