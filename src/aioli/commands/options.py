@@ -162,9 +162,12 @@ class RunOptions(Options):
     def lateness(self) -> Delay | None:
         """How late the labels come: those of a second file at their times, or in time where no time is asked for."""
         if self.labels is not None and len(self.keys) != 1:
-            raise AioliError("--labels FILE needs one --key COLUMN: the column of both that says which row each is of")
+            raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
         if self.labels is None and self.keys and self.predictions is None:
-            raise AioliError("--key COLUMN goes with --predictions FILE, which it is carried into, or with --labels")
+            raise AioliError(
+                "--labels FILE and --key COLUMN go together; without a file of labels, --key is carried into "
+                "--predictions FILE"
+            )
         if self.labels is None or self.delay is not None or self.batch is not None:
             return super().lateness
         return Delay(rows=0) if self.reading.time is None else Delay(listed=True)

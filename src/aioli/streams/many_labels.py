@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 from typing import Literal, Self
 
 import numpy as np
@@ -100,7 +101,8 @@ class ManyLabels(Labels):
             known = [name for name in (self.negative, self.positive) if name is not None]
             two = [*known, *(name for name in names if name not in known)][:2]
             if len(known) < len(two):
-                counts = Counter(name for name in values if name is not None)
+                before_third = takewhile(lambda name: name in two, values)
+                counts = Counter(name for name in before_third if name is not None)
                 self._learn([name if name in two else two[0] for name in values if name is not None], where, counts)
         codes = self._codes()
         self.more += [name for name in names if name not in codes]
