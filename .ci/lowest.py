@@ -9,7 +9,7 @@ import sys
 import tomllib
 from pathlib import Path
 
-REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)>=([0-9.]+)(,<[0-9.]+)?")
+REQUIREMENT = re.compile(r"([A-Za-z0-9._-]+)>=([0-9.]+)(,<[0-9.]+)?( *;.*)?")
 
 
 def lowest(groups: list[str]) -> list[str]:

@@ -186,6 +186,16 @@ def _run(given: argparse.Namespace) -> int:
         from aioli.commands.inspect import inspect_model
 
         inspect_model(given.model, given.json)
+    elif given.command == "serve":
+        _start_lightly()
+        _announce_compiling()
+        from aioli.commands.serve_arguments import run_serve
+
+        run_serve(given)
+    elif given.command == "service":
+        from aioli.commands.serve_arguments import run_service
+
+        return run_service(given)
     elif given.command == "warm":
         from aioli.commands.warm import warm
 

@@ -4,6 +4,7 @@ import argparse
 from typing import TYPE_CHECKING, Any
 
 from aioli import __version__
+from aioli.commands.serve_arguments import add_serve
 
 if TYPE_CHECKING:
     from aioli.streams.reading import Reading
@@ -47,6 +48,7 @@ def command_parser() -> argparse.ArgumentParser:
     look = commands.add_parser("inspect", help="what a saved model knows")
     look.add_argument("model", metavar="MODEL", help="what aioli run --save, or a learner's save(), wrote")
     look.add_argument("--json", action="store_true", help="print one JSON object")
+    add_serve(commands)
     commands.add_parser("warm", help="compile now what the first run on this machine would compile")
     paper = commands.add_parser("paper", help="the paper's figures, table and theorems, measured again")
     paper.add_argument("--out", metavar="DIR", default="paper", help="where figures and numbers go (default: ./paper)")

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from aioli.errors import AioliError
 from aioli.outcomes.class_labels import Label
 from aioli.service.model import ServedModel
-from aioli.service.names import check_id
+from aioli.service.names import check_id, is_id
 from aioli.service.operations import Learn, Learned, Operation, Outcome, Predict, Predicted
 from aioli.service.refusals import (
     IdUnknown,
@@ -89,7 +89,7 @@ class Group:
         asked: dict[str, dict[str, None]] = {}
         for operation in operations:
             served = self._models.get(operation.model)
-            if served is not None and operation.id not in served.waiting:
+            if served is not None and operation.id not in served.waiting and is_id(operation.id):
                 asked.setdefault(operation.model, {})[operation.id] = None
         for name, ids in asked.items():
             known = self._known.setdefault(name, {})  # of rows that have just expired

@@ -1,0 +1,186 @@
+"""`aioli serve`: the service over HTTP, and the commands around its log: backup, restore, export, verify, tokens."""
+
+import gc
+import os
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from aioli.errors import AioliError, ParameterRefused
+from aioli.service.backup import copy_until
+from aioli.service.engine import EVERY, Engine
+from aioli.service.replay import model_at, verify
+from aioli.service.waiting import Limits
+from aioli.store.event_log import ModelRecord, Store
+from aioli.store.log_export import export_log
+from aioli.store.sqlite_log import SqliteLog, back_up
+
+if TYPE_CHECKING:
+    from aioli.service.http.gate import Settings
+
+__all__ = [
+    "ServeOptions",
+    "backup_service",
+    "export_service",
+    "make_service_token",
+    "restore_service",
+    "serve",
+    "verify_service",
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServeOptions:
+    """The options of `aioli serve`.
+
+    Attributes
+    ----------
+    folder
+        Where the log is kept.
+    host, port, remote
+        Where to listen; 0 takes a free port. An address beyond this machine needs `remote`.
+    sync
+        "normal" survives the death of the process, "full" also a loss of power.
+    every
+        How many entries of the log lie between two snapshots.
+    limits
+        How many rows of a model may wait for their label, and how long, where the model does not say.
+    largest_body, rate, connections
+        Limits of a request's bytes, of requests a second of one token, and of open connections.
+    log_requests
+        Whether every request is logged, not only those that were refused or failed.
+    """
+
+    folder: str = "aioli-service"
+    host: str = "127.0.0.1"
+    port: int = 8477
+    remote: bool = False
+    sync: str = "normal"
+    every: int = EVERY
+    limits: Limits = field(default_factory=Limits)
+    largest_body: int = 4 << 20
+    rate: float = 50_000.0
+    connections: int = 1000
+    log_requests: bool = False
+
+    @property
+    def settings(self) -> "Settings":
+        """The limits of requests."""
+        from aioli.service.http.gate import Settings
+
+        return Settings(largest_body=self.largest_body, rate=self.rate)
+
+
+def serve(options: ServeOptions) -> None:
+    """Serve until the process is told to end; at the first start, make tokens and show them."""
+    _require_extra()
+    from aioli.service.http.access import READ, WRITE, make_token
+    from aioli.service.http.app import make_app
+    from aioli.service.http.server import listen, run_server
+    from aioli.service.http.slow_clients import Connections
+    from aioli.service.http.watch import RequestLog
+
+    for name, value in (("every", options.every), ("rate", options.rate), ("connections", options.connections)):
+        if value < 1:
+            raise ParameterRefused.unlike(name, value, "at least 1")
+    gc.freeze()  # what was loaded is no garbage; the command had switched the collector off
+    gc.enable()
+    listening = listen(options.host, options.port, options.remote)
+    with listening:
+        store = SqliteLog(options.folder, options.sync)
+        if not store.tokens():
+            print(f"write token: {make_token(store, WRITE)}")
+            print(f"read token:  {make_token(store, READ)}")
+            print("They are shown once; only their hashes are kept.", flush=True)
+        engine = Engine(store, options.limits, options.every)
+        log = RequestLog(options.log_requests)
+        try:
+            port = listening.getsockname()[1]
+            address = f"http://{options.host}:{port}"
+
+            def begun() -> None:
+                replayed = sum(served.counts["replayed"] for served in engine.models.values())
+                log.write("started", address=address, models=len(engine.models), replayed=replayed, pid=os.getpid())
+
+            app = make_app(engine, options.settings, log)
+            run_server(app, listening, Connections(most=options.connections), begun)
+        finally:
+            engine.close()
+        log.write("ended", models=len(engine.models))
+
+
+def restore_service(backup: str, folder: str, time: float | None, entry: int | None) -> None:
+    """Make a service's folder from a backup, as of its end, a time or an entry of the log."""
+    if Path(folder).exists() and any(Path(folder).iterdir()):
+        raise AioliError(f"{folder}: is not empty; give a new folder")
+    source = SqliteLog(backup, writer=False)
+    target = SqliteLog(folder)
+    for name, count in copy_until(source, target, until=entry, time=time).items():
+        print(f"{name}: {count:,} entries")
+    source.close()
+    target.close()
+
+
+def export_service(folder: str, name: str, rows: str, labels: str) -> None:
+    """Write the log of a model as two Parquet files, and print the command that plays them."""
+    store = SqliteLog(folder, writer=False)
+    number = _record(store, name).number
+    model = model_at(store, number)
+    width = model.width or 0
+    features = [f"x{j + 1}" for j in range(width)] if model.encoder is None else model.encoder.features
+    exported = export_log(store, number, rows, labels, features, _written(repr(model.learner)))
+    print(f"{exported.rows:,} rows, {exported.labels:,} labels")
+    print(exported.command)
+    store.close()
+
+
+def verify_service(folder: str) -> int:
+    """Play the log of every model from its first row; return 1 where a state is not what the log says."""
+    store = SqliteLog(folder, writer=False)
+    status = 0
+    for record in store.models():
+        found = verify(store, record.number)
+        good = found.equal and not found.unlike
+        said = "the state is the replay of the log, bit for bit" if good else "the state is NOT the replay of the log"
+        print(f"{record.name}: {found.entries:,} entries, {found.unlike:,} announced otherwise; {said}")
+        status |= not good
+    store.close()
+    return status
+
+
+def make_service_token(folder: str, rights: str) -> None:
+    """Make another token; a service that runs knows it after its next start."""
+    from aioli.service.http.access import make_token
+
+    store = SqliteLog(folder)
+    print(make_token(store, rights))
+    store.close()
+
+
+def backup_service(folder: str, target: str) -> None:
+    """Copy the log of a service, which may be running, to a new folder."""
+    back_up(folder, target)
+    print(f"{folder} is copied to {target}", file=sys.stderr)
+
+
+def _record(store: Store, name: str) -> ModelRecord:
+    found = {record.name: record for record in store.models()}
+    if name not in found:
+        raise AioliError(f"there is no model {name!r}; the service has {', '.join(found) or 'none'}")
+    return found[name]
+
+
+def _written(learner: str) -> str:
+    """Return a learner's `repr` as an option takes it."""
+    return learner.replace("'", '"')
+
+
+def _require_extra() -> None:
+    try:
+        import httptools
+        import starlette
+        import uvicorn
+    except ImportError as error:
+        raise ImportError(f"serving needs {error.name}: pip install 'aioli-online[serve]'") from None
+    del httptools, starlette, uvicorn

@@ -1,0 +1,34 @@
+"""Answers as JSON, text or bytes."""
+
+import json
+from typing import Any
+
+from starlette.types import Send
+
+from aioli.service.refusals import ServiceRefused, TooMany, Unauthorised
+
+__all__ = ["refusal_answer", "send_answer", "send_bytes"]
+
+JSON = (b"content-type", b"application/json")
+
+
+async def send_answer(send: Send, status: int, told: Any, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+    """Send an answer of JSON."""
+    await send_bytes(send, status, json.dumps(told, allow_nan=False).encode(), (JSON, *headers))
+
+
+async def send_bytes(send: Send, status: int, body: bytes, headers: tuple[tuple[bytes, bytes], ...]) -> None:
+    """Send an answer of bytes."""
+    length = (b"content-length", str(len(body)).encode())
+    await send({"type": "http.response.start", "status": status, "headers": [*headers, length]})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def refusal_answer(refused: ServiceRefused, send: Send) -> None:
+    """Send a refusal."""
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+    if isinstance(refused, Unauthorised):
+        headers = ((b"www-authenticate", b'Basic realm="aioli", charset="UTF-8"'),)
+    elif isinstance(refused, TooMany):
+        headers = ((b"retry-after", b"1"),)
+    await send_answer(send, refused.status, {"error": {"code": refused.code, "message": str(refused)}}, headers)

@@ -1,0 +1,150 @@
+"""The application: what each address answers."""
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from aioli import __version__
+from aioli.service.engine import Engine
+from aioli.service.http.access import Access
+from aioli.service.http.answers import send_answer
+from aioli.service.http.bodies import decoded, model_from_body, model_from_file, operations_of, outcome_as_json
+from aioli.service.http.gate import BODY, Gate, Settings
+from aioli.service.http.grouping import Grouping
+from aioli.service.http.openapi import document
+from aioli.service.http.watch import RequestLog, Requests, metrics
+from aioli.service.refusals import ServiceRefused
+from aioli.service.status import certificate_of, status_of
+from aioli.snapshots.codec import to_bytes
+
+__all__ = ["make_app"]
+
+BYTES = "application/octet-stream"
+NO_STORE = {"cache-control": "no-store"}
+
+
+class _Play:
+    """The two addresses that are asked most: predict and learn, one or many."""
+
+    def __init__(self, kind: str, grouping: Grouping) -> None:
+        self._kind, self._grouping = kind, grouping
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+        """Answer one request, once its outcome is durable."""
+        model = scope["path_params"]["name"]
+        body = decoded(scope[BODY])
+        operations, many = operations_of(self._kind, model, body)
+        engine = self._grouping.engine
+        engine.served(model)
+        outcomes = await self._grouping.play(operations)
+        if many:
+            told: dict[str, Any] = {"results": [outcome_as_json(outcome) for outcome in outcomes]}
+        else:
+            (outcome,) = outcomes
+            if isinstance(outcome, ServiceRefused):
+                raise outcome
+            told = outcome_as_json(outcome)
+        if body.get("certificate") is True and self._kind == "predict":
+            told["certificate"] = certificate_of(engine.served(model).model)
+        await send_answer(send, 200, told)
+
+
+class _Answers:
+    """What the other addresses answer."""
+
+    def __init__(self, engine: Engine, requests: Requests, grouping: Grouping) -> None:
+        self._engine, self._requests, self._grouping = engine, requests, grouping
+
+    async def health(self, _: Request) -> Response:
+        return JSONResponse({"status": "alive"})
+
+    async def ready(self, _: Request) -> Response:
+        failing = self._engine.failure is not None
+        return JSONResponse({"status": "store failing" if failing else "ready"}, 503 if failing else 200)
+
+    async def metrics(self, _: Request) -> Response:
+        text = metrics(self._engine, self._requests, self._grouping)
+        return PlainTextResponse(text, media_type="text/plain; version=0.0.4")
+
+    async def openapi(self, _: Request) -> Response:
+        return JSONResponse(document())
+
+    async def models(self, _: Request) -> Response:
+        served = self._engine.models.items()
+        told = [{"name": n, "labels_learned": s.model.rounds, "rows_waiting": len(s.waiting)} for n, s in served]
+        return JSONResponse({"version": __version__, "models": told})
+
+    async def create(self, request: Request) -> Response:
+        name, body = request.path_params["name"], request.scope[BODY]
+        if request.headers.get("content-type", "").startswith(BYTES):
+            served = self._engine.create(name, model_from_file(body))
+        else:
+            model, limits = model_from_body(decoded(body) if body else {})
+            served = self._engine.create(name, model, limits)
+        return JSONResponse(status_of(served, self._engine.now()), 201)
+
+    async def status(self, request: Request) -> Response:
+        served = self._engine.served(request.path_params["name"])
+        return JSONResponse(status_of(served, self._engine.now()), headers=NO_STORE)
+
+    async def delete(self, request: Request) -> Response:
+        self._engine.delete(request.path_params["name"])
+        return JSONResponse({"deleted": request.path_params["name"]})
+
+    async def snapshot(self, request: Request) -> Response:
+        served = self._engine.served(request.path_params["name"])
+        name = f'attachment; filename="{served.record.name}.aioli"'
+        headers = {"content-disposition": name, "x-last-entry": str(served.last), **NO_STORE}
+        return Response(to_bytes(served.model.model_file()), media_type=BYTES, headers=headers)
+
+
+def make_app(
+    engine: Engine,
+    settings: Settings = Settings(),  # noqa: B008, immutable
+    log: RequestLog | None = None,
+    extra: Callable[[Engine, Requests, Grouping], list[Route]] | None = None,
+) -> ASGIApp:
+    """Return the application of a service over an engine."""
+    requests, grouping = Requests(), Grouping(engine)
+    answers = _Answers(engine, requests, grouping)
+    routes = [
+        Route("/models/{name}/predict", _Play("predict", grouping), methods=["POST"]),
+        Route("/models/{name}/learn", _Play("learn", grouping), methods=["POST"]),
+        Route("/models/{name}", answers.create, methods=["POST"]),
+        Route("/models/{name}", answers.status, methods=["GET"]),
+        Route("/models/{name}", answers.delete, methods=["DELETE"]),
+        Route("/models/{name}/snapshot", answers.snapshot, methods=["GET"]),
+        Route("/models", answers.models, methods=["GET"]),
+        Route("/metrics", answers.metrics, methods=["GET"]),
+        Route("/health", answers.health, methods=["GET"]),
+        Route("/ready", answers.ready, methods=["GET"]),
+        Route("/openapi.json", answers.openapi, methods=["GET"]),
+        *(extra(engine, requests, grouping) if extra is not None else []),
+    ]
+    handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+        HTTPException: _as_json,
+        ServiceRefused: _passed_on,
+    }
+    app = Starlette(routes=routes, exception_handlers=handlers)
+    app.router.redirect_slashes = False
+    return Gate(app, Access(engine.store, settings.rate), settings, requests, log or RequestLog())
+
+
+async def _as_json(_: Request, error: Exception) -> Response:
+    """Answer an address or a method that is not there."""
+    assert isinstance(error, HTTPException)
+    code = {404: "not_found", 405: "method_not_allowed"}.get(error.status_code, "refused")
+    told = {"error": {"code": code, "message": f"{error.detail}; see /openapi.json"}}
+    return JSONResponse(told, error.status_code, headers=error.headers)
+
+
+async def _passed_on(_: Request, error: Exception) -> Response:
+    """Answer a refusal."""
+    assert isinstance(error, ServiceRefused)
+    return JSONResponse({"error": {"code": error.code, "message": str(error)}}, error.status)
