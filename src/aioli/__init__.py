@@ -22,6 +22,7 @@ _HOMES = {
     "Certificate": "aioli.states.certificate",
     "ClassAIOLI": "aioli.learners.classes.class_aioli",
     "ClassAuto": "aioli.learners.classes.class_auto",
+    "ClassForest": "aioli.learners.classes.class_forest",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
     "Fleet": "aioli.fleet.fleet",
@@ -56,6 +57,7 @@ __all__ = [
     "Certificate",
     "ClassAIOLI",
     "ClassAuto",
+    "ClassForest",
     "Fleet",
     "Forest",
     "Foster",
@@ -87,6 +89,7 @@ if TYPE_CHECKING:
     from aioli.learners.batch.online_to_batch import OnlineToBatch
     from aioli.learners.classes.class_aioli import ClassAIOLI
     from aioli.learners.classes.class_auto import ClassAuto
+    from aioli.learners.classes.class_forest import ClassForest
     from aioli.learners.classes.one_vs_rest import OneVsRest
     from aioli.learners.forest.forest import Forest
     from aioli.learners.foster.foster import Foster

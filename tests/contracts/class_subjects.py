@@ -11,6 +11,7 @@ from aioli import (
     OGD,
     Auto,
     Certificate,
+    Forest,
     KernelAIOLI,
     Nystrom,
     OneVsRest,
@@ -105,6 +106,8 @@ CLASS_SUBJECTS = [
     ClassSubject("Auto classes", lambda: Auto(classes=FIVE), 1e-8),  # experts see rows of unit spread
     ClassSubject("Auto any", lambda: Auto(classes="any"), 1e-8),
     ClassSubject("AIOLI any one_vs_rest", lambda: AIOLI(classes="any", structure="one_vs_rest"), best=models_of_two),
+    ClassSubject("Forest classes", lambda: Forest(trees=3, classes=FIVE)),
+    ClassSubject("Forest any", lambda: Forest(trees=3, classes="any")),
     ClassSubject("OneVsRest of AIOLI", lambda: OneVsRest(AIOLI(), "any"), best=models_of_all_rows),
     ClassSubject("OneVsRest of OGD", lambda: OneVsRest(OGD(), FIVE)),
     ClassSubject("Wide any", lambda: Wide(experts=3, classes="any")),

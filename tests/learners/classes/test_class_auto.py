@@ -223,3 +223,27 @@ def test_a_budget_plays_the_first_experts() -> None:
     assert sum(share > 0.0 for share in learner.weights_.values()) == 3  # and the class shares
     with pytest.raises(ValueError, match="experts is 0"):
         ClassAuto(experts=0, classes="any")
+
+
+def test_the_usual_budget_plays_a_forest_and_the_fast_one_none() -> None:
+    rng = np.random.default_rng(0)
+    X = rng.uniform(size=(900, 3))
+    y = 2 * (X[:, 0] > 0.3) + (X[:, 1] > 0.6)  # steps, which trees see
+    usual, fast = Auto(classes=range(4)), Auto(classes=range(4), budget="fast")
+    for learner in (usual, fast):
+        learner.learn_many(X, y)
+    assert usual.loss < fast.loss
+    assert usual.weights_["forest"] > 0.3
+    assert fast.weights_["forest"] == 0.0
+    assert repr(Auto(classes="any", budget="fast")) == "Auto(classes='any', budget='fast')"
+    with pytest.raises(ValueError, match=r'budget is .slow.; it must be "fast"'):
+        Auto(classes="any", budget="slow")
+
+
+def test_naive_bayes_tells_what_a_few_rows_of_each_class_do() -> None:
+    X, y = blobs(60, d=8)
+    learner, without = ClassAuto(classes=NAMES), ClassAuto(experts=11, classes=NAMES)
+    learner.learn_many(X, y)
+    without.learn_many(X, y)
+    assert learner.loss < without.loss
+    assert learner.weights_["naive Bayes"] > 0.1

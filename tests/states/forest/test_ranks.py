@@ -1,7 +1,7 @@
 """Ranks: monotone, indifferent to units, and carried over when they are made anew."""
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
@@ -13,6 +13,7 @@ SAMPLE = np.column_stack([RNG.normal(size=500), RNG.integers(0, 3, 500), np.exp(
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.floats(-1e300, 1e300), min_size=2, max_size=30))
+@example([-4.182618155455733e16, -7.198708240923547e16])  # once a larger value with a smaller rank
 def test_a_larger_value_has_no_smaller_rank(values: list[float]) -> None:
     ranks = Ranks(SAMPLE)
     x = np.sort(np.array(values))

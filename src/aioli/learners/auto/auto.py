@@ -114,10 +114,9 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         """Make a learner of two classes, or the `ClassAuto` of the classes given."""
         if classes is None:
             return super().__new__(cls)
-        for name, given, usual in (("budget", budget, "usual"), ("guests", tuple(guests), ())):
-            if given != usual:
-                raise ParameterRefused.unlike(name, given, "left out where classes are given")
-        return ClassAuto(experts, classes)
+        if tuple(guests):
+            raise ParameterRefused.unlike("guests", tuple(guests), "left out where classes are given")
+        return ClassAuto(experts, classes, budget)
 
     def __init__(
         self,
@@ -289,7 +288,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         if dense is not None and dense.n_features_ != self.n_features_:  # columns that only wide experts have read
             columns = (self.n_features_ or 0) - (dense.n_features_ or 0)
             dense = DenseEnsemble.restore(dense.snapshot()).grow(columns)
-        many = ClassAuto.after_two(self, dense, float(self.certificate()), (negative, positive))
+        many = ClassAuto.after_two(self, dense, float(self.certificate()), (negative, positive), self.budget)
         many.feature_names_ = self.feature_names_
         return many
 

@@ -8,9 +8,10 @@ import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.auto.experts import with_budget
 from aioli.learners.classes.class_rows import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
-from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES
+from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
 from aioli.learners.classes.first_two import TwoClasses
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
@@ -43,6 +44,9 @@ class ClassAuto(Remembering, ClassRowsLearner):
     classes
         The labels of all classes; or "any": classes appear as they come, and a class that nobody has seen has a
         probability too, the escape (`outcomes.escape`).
+    budget
+        "fast" plays no forest; "usual" plays one of 10 trees, which about doubles the time while it is heard; "best"
+        one of 40.
 
     Examples
     --------
@@ -62,8 +66,9 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     capabilities = ClassRowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
 
-    def __init__(self, experts: int | None = None, classes: Classes = "any") -> None:
-        self.experts, self.classes = experts, classes
+    def __init__(self, experts: int | None = None, classes: Classes = "any", budget: str = "usual") -> None:
+        self.experts, self.classes, self.budget = experts, classes, require_budget(budget)
+        self._budget = self.budget
         self._experts = None if experts is None else require_whole("experts", experts, 1)
         super().__init__(classes, intercept=False, widest=LONGEST)
         self._ensemble: ClassEnsemble | None = None
@@ -73,7 +78,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
     # ---- playing
 
     def _begin(self, width: int) -> None:
-        self._ensemble = ClassEnsemble(self._experts, width, len(self._labels))
+        self._ensemble = ClassEnsemble(self._experts, width, len(self._labels), self._budget)
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
         return np.log(self._playing.predict(X))
@@ -93,19 +98,19 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     @classmethod
     def after_two(
-        cls, two: TwoClasses, linear: DenseEnsemble | None, proven: float, labels: tuple[Label, Label]
+        cls, two: TwoClasses, linear: DenseEnsemble | None, proven: float, labels: tuple[Label, Label], budget: str
     ) -> Self:
         """Return the learner that goes on from one of two classes; `labels` are what 0 and 1 meant.
 
         Its linear experts, where it has some, hand over what the columns have shown; `proven` is its certificate. Rows
         and loss are kept; the escape to unknown classes is played from now on.
         """
-        learner = cls(classes="any")
+        learner = cls(classes="any", budget=budget)
         if two.n_features_ is None:
             return learner
         learner._labels.add(labels)
         learner._weights = np.zeros(2)
-        learner._ensemble = ClassEnsemble.after_two(two, linear)
+        learner._ensemble = ClassEnsemble.after_two(two, linear, budget)
         learner._rounds, learner._loss = two.rounds, two.loss
         learner._before = two.loss, proven
         learner._escape = Escape.after(two.rounds, 2)
@@ -161,7 +166,11 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     def snapshot(self) -> Snapshot:
         """Return the parameters, the classes, what is counted, and the ensemble where rows have come."""
-        parameters: dict[str, Plain] = {"experts": self._experts, "classes": self._labels.given}
+        parameters: dict[str, Plain] = {
+            "experts": self._experts,
+            "classes": self._labels.given,
+            "budget": self._budget,
+        }
         parts = self._parts
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
@@ -171,7 +180,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
-        given = snapshot.of(cls.__name__)
+        given = with_budget(snapshot.of(cls.__name__))
         learner = with_parameters(cls, given)
         if "ensemble" in given.parts:
             learner._ensemble = ClassEnsemble.restore(given.part("ensemble"))
@@ -185,4 +194,5 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     def __repr__(self) -> str:
         experts = f"experts={self.experts}, " if self.experts is not None else ""
-        return f"Auto({experts}classes={self.classes!r}){self._repr_suffix()}"
+        budget = f", budget={self.budget!r}" if self.budget != "usual" else ""
+        return f"Auto({experts}classes={self.classes!r}{budget}){self._repr_suffix()}"

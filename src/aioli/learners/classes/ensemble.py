@@ -11,7 +11,16 @@ from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
-from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, FIRST_TWO, ROW, ClassExpert, experts_for
+from aioli.learners.classes.experts import (
+    CLASS_EXPERTS,
+    CLASS_SHARES,
+    FIRST_TWO,
+    ROW,
+    ClassExpert,
+    ExpertState,
+    experts_for,
+    require_budget,
+)
 from aioli.learners.classes.first_two import FirstTwoState, TwoClasses
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
@@ -40,7 +49,7 @@ class Player:
     """An expert that plays, its state, and whether it had no influence at the last review."""
 
     expert: ClassExpert
-    state: SharedState | RestState | FirstTwoState
+    state: ExpertState | FirstTwoState
     negligible: bool = False
 
     def __post_init__(self) -> None:
@@ -60,16 +69,18 @@ class ClassEnsemble:
         How many may play, the first of those for the number of classes; None for all.
     columns, classes
         How many there are at the beginning.
+    budget
+        "fast", "usual" or "best": whether a forest plays, and how large it is.
     """
 
-    def __init__(self, experts: int | None, columns: int, classes: int) -> None:
-        self.experts = experts
+    def __init__(self, experts: int | None, columns: int, classes: int, budget: str = "usual") -> None:
+        self.experts, self.budget = experts, budget
         self.rounds = 0
         self.bases = BaseViews(columns)
         self.views: dict[str, SeenView] = {}  # by name
         self.players: list[Player] = []
         self.retired: set[str] = set()
-        starting = experts_for(classes, columns)[:experts]
+        starting = experts_for(classes, columns, budget)[:experts]
         self.mixture = ClassMixture(np.array([*(expert.prior for expert in starting), SHARES_PRIOR]), classes)
         for expert in starting:
             self._begin(expert)
@@ -142,7 +153,7 @@ class ClassEnsemble:
             player.state.add_class()
         self.mixture.add_class()
         playing = {player.expert for player in self.players}
-        for expert in experts_for(self.classes, self.columns)[: self.experts]:
+        for expert in experts_for(self.classes, self.columns, self.budget)[: self.experts]:
             if expert not in playing and expert.name not in self.retired:
                 total = sum(player.expert.prior for player in self.players) + expert.prior + SHARES_PRIOR
                 self.mixture = self.mixture.joined(expert.prior / total)
@@ -152,9 +163,12 @@ class ClassEnsemble:
 
     def _begin(self, expert: ClassExpert) -> None:
         """Let an expert play that has a place in the mixture, behind those that play."""
-        view = self.views.get(expert.view.name) or SeenView(expert.view, self.columns)
-        self.views[expert.view.name] = view
-        self.players.append(Player(expert, expert.state(view.width, self.classes)))
+        width = self.columns
+        if expert.view.name != ROW:
+            view = self.views.get(expert.view.name) or SeenView(expert.view, self.columns)
+            self.views[expert.view.name] = view
+            width = view.width
+        self.players.append(Player(expert, expert.state(width, self.classes, self.budget)))
 
     def _is_outgrown(self, expert: ClassExpert) -> bool:
         return not expert.plays(self.classes, self.columns)
@@ -183,12 +197,12 @@ class ClassEnsemble:
     # ---- its life
 
     @classmethod
-    def after_two(cls, two: TwoClasses, linear: DenseEnsemble | None) -> Self:
+    def after_two(cls, two: TwoClasses, linear: DenseEnsemble | None, budget: str) -> Self:
         """Return the ensemble that goes on from a learner of two classes, which becomes one of its experts.
 
         What the columns have shown to its linear experts stays, and so do the coefficients of those played here too.
         """
-        made = cls(None, two.n_features_ or 0, 2)
+        made = cls(None, two.n_features_ or 0, 2, budget)
         if linear is not None and linear.views is not None:
             made._take_over(linear, linear.views)
         made.mixture = made.mixture.joined(0.5)
@@ -206,8 +220,8 @@ class ClassEnsemble:
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row."""
-        self.bases = self.bases.grown(columns)
         places = {ROW: np.arange(self.columns)}
+        self.bases = self.bases.grown(columns)
         for name, view in self.views.items():
             self.views[name], places[name] = view.grown(columns)
         for player in self.players:
@@ -217,7 +231,13 @@ class ClassEnsemble:
     def snapshot(self) -> Snapshot:
         """Return who plays and who has retired, all states, the views, and the mixture."""
         names = [player.expert.name for player in self.players]
-        values = {"experts": self.experts, "rounds": self.rounds, "playing": names, "retired": sorted(self.retired)}
+        values = {
+            "experts": self.experts,
+            "budget": self.budget,
+            "rounds": self.rounds,
+            "playing": names,
+            "retired": sorted(self.retired),
+        }
         parts = {"bases": self.bases.snapshot(), "mixture": self.mixture.snapshot()}
         parts |= {f"state{i}": player.state.snapshot() for i, player in enumerate(self.players)}
         parts |= {f"view{i}": view.snapshot() for i, view in enumerate(self.views.values())}
@@ -233,7 +253,8 @@ class ClassEnsemble:
         if not names or not set(names) | set(retired) <= set(known) or len(set(names)) < len(names):
             raise SnapshotRefused(f"in a ClassEnsemble, the experts are {names}, not those of this version")
         bases, mixture = BaseViews.restore(given.part("bases")), ClassMixture.restore(given.part("mixture"))
-        made = cls(1, 0, 0)
+        budget = given.text("budget") if "budget" in given.values else "fast"  # before there were budgets
+        made = cls(1, 0, 0, require_budget(budget))
         made.experts, made.rounds, made.retired = given.optional_whole("experts"), given.whole("rounds"), set(retired)
         made.bases, made.mixture, made.views = bases, mixture, {}
         made.players = []

@@ -1,14 +1,28 @@
 """The experts of Auto for many classes: what each reads of a row, from how many classes on, and why these."""
 
 from dataclasses import dataclass
+from typing import Literal, TypeAlias
 
+from aioli.errors import ParameterRefused
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.against_rest import RestState
+from aioli.states.classes.forest import ClassForestState
+from aioli.states.classes.naive_bayes import NaiveBayesState
 from aioli.states.classes.shared import SharedSpec, SharedState
 from aioli.states.classes.views import ViewSpec
 
-__all__ = ["CLASS_EXPERTS", "CLASS_SHARES", "FIRST_TWO", "GAMES", "ROW", "ClassExpert", "experts_for"]
+__all__ = [
+    "CLASS_EXPERTS",
+    "CLASS_SHARES",
+    "FIRST_TWO",
+    "GAMES",
+    "ROW",
+    "ClassExpert",
+    "ExpertState",
+    "experts_for",
+    "require_budget",
+]
 
 ROW = "row"  # the view of an expert that reads the rows as they are
 CLASS_SHARES = "the shares of the classes so far"  # the expert that every mixture has
@@ -16,6 +30,10 @@ FEW, SEVERAL = 5, 16  # classes up to which 128 and 256 waves are played; beyond
 FINER = 1.2
 CERTIFIED = 250_000  # numbers up to which the certified expert, with a matrix a class, is played
 WIDEST = 800  # columns up to which every expert plays; beyond, the first ones do: each keeps d² numbers
+TREES = {"fast": 0, "usual": 10, "best": 40}  # of the forest, by budget
+FOREST_COLUMNS, FOREST_CLASSES = 200, 64  # up to which a forest plays: its nodes hold 2d + 7K numbers each
+
+ExpertState: TypeAlias = SharedState | RestState | NaiveBayesState | ClassForestState
 
 
 GAMES = GameSpec(8.0, 0.1, 0.5, "tight", 1.0, intercept=False)  # of two classes each, in units of contrasts
@@ -25,8 +43,8 @@ GAMES = GameSpec(8.0, 0.1, 0.5, "tight", 1.0, intercept=False)  # of two classes
 class ClassExpert:
     """Specify an expert on a view of the rows, and for how many classes it is played.
 
-    It is a softmax learner with one matrix for all classes; or, where it is certified, AIOLI, one class against the
-    rest.
+    It is a softmax learner with one matrix for all classes; AIOLI, one class against the rest, which is certified;
+    naive Bayes; a forest; or the learner that knew two classes before there were more.
     """
 
     view: ViewSpec
@@ -34,13 +52,20 @@ class ClassExpert:
     least: int = 0
     most: int | None = None
     on_wide_rows: bool = False
-    certified: bool = False
+    kind: Literal["softmax", "certified", "naive Bayes", "forest", "first two"] = "softmax"
+
+    @property
+    def certified(self) -> bool:
+        """Whether it proves a bound."""
+        return self.kind == "certified"
 
     @property
     def name(self) -> str:
         """What `weights_` calls the expert."""
-        if self.view.name == ROW:
+        if self.kind == "first two":
             return "Auto of the first two classes"
+        if self.kind in ("naive Bayes", "forest"):
+            return self.kind
         if self.certified:
             return f"AIOLI, one class against the rest, on the {self.view.name} view"
         drift = "" if self.forgetting == 1.0 else f", ρ = {self.forgetting:g}"
@@ -49,18 +74,26 @@ class ClassExpert:
     @property
     def prior(self) -> float:
         """The share of the mixture that it begins with, not yet normalised: most streams do not drift."""
-        return 3.0 if self.forgetting == 1.0 else 1.0
+        return 3.0 if self.forgetting == 1.0 and self.kind != "forest" else 1.0
 
-    def state(self, width: int, classes: int) -> SharedState | RestState:
+    def state(self, width: int, classes: int, budget: str) -> ExpertState:
         """Return a fresh state of its game."""
         if self.certified:
             return RestState(GAMES, width, classes)
+        if self.kind == "naive Bayes":
+            return NaiveBayesState(width, classes)
+        if self.kind == "forest":
+            return ClassForestState(width, classes, TREES[budget])
         return SharedState(SharedSpec(forgetting=self.forgetting), width, classes)
 
-    def restored(self, snapshot: Snapshot) -> SharedState | RestState:
+    def restored(self, snapshot: Snapshot) -> ExpertState:
         """Return the state of a snapshot of its game."""
         if self.certified:
             return RestState.restore(snapshot, GAMES)
+        if self.kind == "naive Bayes":
+            return NaiveBayesState.restore(snapshot)
+        if self.kind == "forest":
+            return ClassForestState.restore(snapshot)
         return SharedState.restore(snapshot, SharedSpec(forgetting=self.forgetting))
 
     def plays(self, classes: int, columns: int) -> bool:
@@ -68,6 +101,8 @@ class ClassExpert:
         fits = self.on_wide_rows or columns <= WIDEST
         if self.certified:
             fits = classes * (columns + 1) ** 2 <= CERTIFIED
+        if self.kind == "forest":
+            fits = columns <= FOREST_COLUMNS and classes <= FOREST_CLASSES
         return fits and self.least <= classes and (self.most is None or classes <= self.most)
 
 
@@ -88,10 +123,11 @@ def _waves(base: str, shortest: float, longest: float, seed: int) -> tuple[Class
 
 # Chosen for what they bring together over many streams: linear views, one of them with a proven bound; two speeds of
 # forgetting, on the view that leaves rare columns alone; waves, and products of columns, each on a view that keeps
-# distances and on one of ranks; and among these one that forgets slowly. More classes need more waves.
+# distances and on one of ranks; and among these one that forgets slowly. More classes need more waves. Naive Bayes
+# knows much after a few rows; a forest sees what neither waves nor products do.
 CLASS_EXPERTS = (
     ClassExpert(ViewSpec("standard"), on_wide_rows=True),
-    ClassExpert(ViewSpec("standard"), certified=True),
+    ClassExpert(ViewSpec("standard"), kind="certified"),
     ClassExpert(ViewSpec("peak"), on_wide_rows=True),
     ClassExpert(ViewSpec("peak"), forgetting=0.99, on_wide_rows=True),
     ClassExpert(ViewSpec("peak"), forgetting=0.9),
@@ -102,12 +138,22 @@ CLASS_EXPERTS = (
     ClassExpert(ViewSpec("peak", products=True)),
     ClassExpert(ViewSpec("rank", products=True)),
     ClassExpert(ViewSpec("rank", 128, 0.9, 2.1, seed=2), forgetting=0.999),
+    ClassExpert(ViewSpec(ROW), on_wide_rows=True, kind="naive Bayes"),
+    ClassExpert(ViewSpec(ROW), kind="forest"),
 )
 
 
-FIRST_TWO = ClassExpert(ViewSpec(ROW), on_wide_rows=True)  # where a game of two classes goes on with more
+FIRST_TWO = ClassExpert(ViewSpec(ROW), on_wide_rows=True, kind="first two")  # where two classes become more
 
 
-def experts_for(classes: int, columns: int) -> list[ClassExpert]:
-    """Return the experts that are played where there are so many classes and columns."""
-    return [expert for expert in CLASS_EXPERTS if expert.plays(classes, columns)]
+def experts_for(classes: int, columns: int, budget: str = "usual") -> list[ClassExpert]:
+    """Return the experts that a budget plays where there are so many classes and columns."""
+    allowed = [expert for expert in CLASS_EXPERTS if TREES[budget] or expert.kind != "forest"]
+    return [expert for expert in allowed if expert.plays(classes, columns)]
+
+
+def require_budget(budget: object) -> str:
+    """Return the budget, or refuse what is none."""
+    if not isinstance(budget, str) or budget not in TREES:
+        raise ParameterRefused.unlike("budget", budget, " or ".join(f'"{name}"' for name in TREES))
+    return budget

@@ -1,19 +1,21 @@
 """Forest: online trees, each aggregated over all its prunings, and what they say together."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
 from aioli.errors import AnnouncementRefused, CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.base import RowsLearner
+from aioli.learners.classes.class_forest import ClassForest
 from aioli.learners.parameters import require_whole, with_parameters, written_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
+from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.forest.state import MEMBERS, ForestState
@@ -39,6 +41,9 @@ class Forest(Parametrised, Remembering, RowsLearner[Rows]):
     ----------
     trees
         How many trees. Time and memory are proportional to it; more are better, ever more slowly.
+    classes
+        None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
+        `ClassForest` in place of this learner, with one probability a class.
 
     Attributes
     ----------
@@ -69,7 +74,11 @@ class Forest(Parametrised, Remembering, RowsLearner[Rows]):
 
     capabilities = (RowsLearner.capabilities - {Capability.CERTIFIES}) | {Capability.GROWS, Capability.MIXES}
 
-    def __init__(self, trees: int = 20) -> None:
+    def __new__(cls, trees: int = 20, classes: Classes | None = None) -> Any:
+        """Make a learner of two classes, or the `ClassForest` of the classes given."""
+        return super().__new__(cls) if classes is None else ClassForest(trees, classes)
+
+    def __init__(self, trees: int = 20, classes: Classes | None = None) -> None:  # noqa: ARG002  (see `__new__`)
         super().__init__()
         self.trees = require_whole("trees", trees, 1)
         self._state: ForestState | None = None
@@ -137,7 +146,7 @@ class Forest(Parametrised, Remembering, RowsLearner[Rows]):
         return learner
 
     def __repr__(self) -> str:
-        written = f"Forest({written_parameters(self)})"
+        written = f"Forest({written_parameters(self, without=('classes',))})"
         if not self.rounds:
             return written
         return (

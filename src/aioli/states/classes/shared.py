@@ -1,5 +1,6 @@
 """A softmax learner with one precision matrix for all classes: the best value for its cost, an expert, never alone."""
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -113,8 +114,15 @@ class SharedState:
         self.W[...] = np.outer([-0.5, 0.5], state.w)
 
     def add_class(self) -> None:
-        """Make room for one further class, which has been seen in no row."""
-        self.W = np.vstack([self.W, np.zeros((1, self.width))])
+        r"""Make room for one further class, which has been seen in no row.
+
+        The first feature is always 1, and its coefficient begins at $-\log(1 + n/K)$ after n rows of K classes: what
+        has not come so long is rare.
+        """
+        line = np.zeros((1, self.width))
+        if self.classes > 1:
+            line[0, 0] = -math.log1p(self.rows / self.classes)
+        self.W = np.vstack([self.W, line])
 
     def snapshot(self) -> Snapshot:
         """Return P, W and how many rows were played."""

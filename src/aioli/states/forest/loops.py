@@ -62,7 +62,7 @@ def members(P: Matrix, linear: Matrix, kind_of: Integers, kinds: int, out: Matri
     normalise(out[kinds], K)
     normalise(out[kinds + 1], K)
     for m in range(RATES):
-        for c in range(S):
+        for c in range(S if K > 1 else 0):  # a class that is alone is certain
             out[kinds + 2 + m, c if S > 1 else 1] = linear[m, c]
         normalise(out[kinds + 2 + m], K)
 

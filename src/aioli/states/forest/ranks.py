@@ -119,6 +119,12 @@ def _reach(knots: Vector) -> float:
     return abs(float(knots[0])) or 1.0
 
 
+@compiled("f8(f8)", inline=True)
+def bent(gap: float) -> float:
+    """Return t/(1+t), where t is large as 1 - 1/(1+t): the quotient of two rounded numbers may fall as t grows."""
+    return float(gap / (1.0 + gap) if gap < 1e8 else 1.0 - 1.0 / (1.0 + gap))
+
+
 @compiled("void(f8[:,::1],f8[:,::1],i8[::1],f8[:,::1],f8[:,::1])")
 def rank_rows(values: Matrix, positions: Matrix, counts: NDArray[np.int64], X: Matrix, U: Matrix) -> None:
     """Write the rank of every cell of X to U. O(d log 64) a row."""
@@ -132,10 +138,10 @@ def rank_rows(values: Matrix, positions: Matrix, counts: NDArray[np.int64], X: M
             x = X[t, j]
             if x < low:
                 gap = (low - x) / reach
-                U[t, j] = positions[j, 0] - BEYOND * (gap / (1.0 + gap) if gap < 1e300 else 1.0)
+                U[t, j] = positions[j, 0] - BEYOND * bent(gap)
             elif x > high:
                 gap = (x - high) / reach
-                U[t, j] = positions[j, last] + BEYOND * (gap / (1.0 + gap) if gap < 1e300 else 1.0)
+                U[t, j] = positions[j, last] + BEYOND * bent(gap)
             else:
                 i, k = 0, last
                 while k - i > 1:

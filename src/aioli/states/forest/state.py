@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
+from aioli.states.forest.intact_trees import require_tree
 from aioli.states.forest.loops import consult_rows, play_rows
 from aioli.states.forest.ranks import Ranks, mutual_information
-from aioli.states.forest.trees import FEATURE, THRESHOLD, record_size
+from aioli.states.forest.trees import FEATURE, FIXED, RATES, THRESHOLD, outputs, record_size
 
 __all__ = ["KINDS", "MEMBERS", "ForestState", "Kind"]
 
@@ -139,13 +140,27 @@ class ForestState:
             assert before is not None
             self._carry_over(before, self.ranks)
             return
+        self._plant(X, codes, known[:, -1].copy())
+
+    def _plant_sample(self) -> None:
+        """Make the trees from the sample alone, which stays as it is."""
+        if self.ranks is None:
+            return
+        sample, rows = self.sample.copy(), self.rows
+        known = sample[: min(rows, SAMPLE)]
+        X, codes = np.ascontiguousarray(known[:, : self.width]), known[:, -2].astype(np.int64)
+        self._plant(X, codes, known[:, -1].copy())
+        self.sample, self.rows = sample, rows
+
+    def _plant(self, X: Matrix, codes: Codes, weights: Vector) -> None:
+        """Make the trees from these rows alone."""
         self.used[:] = 0
-        rows, self.rows = self.rows, 0
-        out = np.empty((rows, len(MEMBERS), self.classes))
+        self.rows = 0
+        out = np.empty((len(X), len(MEMBERS), self.classes))
         first = 0
-        while first < rows:
-            part = slice(first, min(rows, first + self._room()))
-            self._play(X[part], codes[part], known[part, -1].copy(), out[part])
+        while first < len(X):
+            part = slice(first, min(len(X), first + self._room()))
+            self._play(X[part], codes[part], weights[part], out[part])
             first = part.stop
 
     def _inform(self, U: Matrix, codes: Codes) -> None:
@@ -189,6 +204,36 @@ class ForestState:
         wider.nodes[:, :, upper : upper + self.width] = self.nodes[:, :, box + self.width :]
         return wider
 
+    def with_class(self) -> Self:
+        """Return the state with one further class, which no row has had. O(memory).
+
+        Nodes keep their counts and what they have lost so far. Where so many classes leave no room for the nodes there
+        are, the trees are made anew from the sample, with room for twice as many classes.
+        """
+        K = self.classes
+        more = type(self)(self.width, K + 1, self.trees)
+        more.rows, more.ranks, more.sample[...] = self.rows, self.ranks, self.sample
+        more.scales[...], more.silent[...] = self.scales, self.silent
+        if self.used.max() > more.most:
+            more.most = most_nodes(self.width, 2 * K, self.trees)
+            more.nodes = np.zeros((self.trees, min(64, more.most), more.nodes.shape[2]))
+            more._plant_sample()
+            return more
+        more.used[...] = self.used
+        capacity = min(self.nodes.shape[1], more.most)
+        more.nodes = np.zeros((self.trees, capacity, more.nodes.shape[2]))
+        old, new = self.nodes[:, :capacity], more.nodes
+        new[:, :, : FIXED + K] = old[:, :, : FIXED + K]
+        new[:, :, new.shape[2] - 2 * self.width :] = old[:, :, old.shape[2] - 2 * self.width :]
+        S, wider = outputs(K), outputs(K + 1)
+        for m in range(2 * RATES):  # steps, then squares, of each rate
+            known = old[:, :, FIXED + K + m * S : FIXED + K + (m + 1) * S]
+            if S == 1 and wider > 1:  # log-odds of the second class become logits of both, which add up to 0
+                known = known * (np.array([-0.5, 0.5]) if m < RATES else 1.0)
+            place = FIXED + K + 1 + m * wider
+            new[:, :, place : place + known.shape[2]] = known
+        return more
+
     def snapshot(self) -> Snapshot:
         """Return the counts, the sample, the ranks and the nodes in use."""
         values = {"width": self.width, "classes": self.classes, "trees": self.trees, "rows": self.rows}
@@ -203,7 +248,7 @@ class ForestState:
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal state."""
         given = snapshot.of("ForestState")
-        width, classes, trees = given.whole("width"), given.whole("classes", 2), given.whole("trees", 1)
+        width, classes, trees = given.whole("width"), given.whole("classes"), given.whole("trees", 1)
         used = given.integers("used", (trees,))
         records = given.array("nodes", (None, record_size(width, classes)))
         most = given.whole("most", 1)
@@ -228,7 +273,7 @@ class ForestState:
         first = 0
         for tree, count in enumerate(used.tolist()):
             state.nodes[tree, :count] = records[first : first + count]
-            _require_tree(state.nodes[tree, :count], width)
+            require_tree(state.nodes[tree, :count], width)
             first += count
         return state
 
@@ -241,27 +286,3 @@ def most_nodes(width: int, classes: int, trees: int) -> int:
 def _log_odds(said: Matrix) -> Matrix:
     """Return the log-odds of the second of two classes."""
     return np.ascontiguousarray(said[:, :, 1] - said[:, :, 0])
-
-
-def _require_tree(records: Matrix, width: int) -> None:
-    """Refuse records that are no binary tree: every node but the root is the child of one other, and none is cyclic."""
-    count = len(records)
-    if not count:
-        return
-    inner = records[records[:, FEATURE] >= 0.0]
-    features, children = inner[:, FEATURE], inner[:, :2].ravel()
-    whole = (features % 1 == 0).all() and (children % 1 == 0).all()
-    reached = np.sort(children)
-    if not whole or (features >= width).any() or not np.array_equal(reached, np.arange(1, count)):
-        raise SnapshotRefused("in a ForestState, the nodes of a tree are no tree")
-    depth = np.zeros(count, dtype=np.int64)
-    todo, seen = [0], 0
-    while todo:
-        node = todo.pop()
-        seen += 1
-        if records[node, FEATURE] >= 0.0:
-            for child in records[node, :2].astype(np.int64).tolist():
-                depth[child] = depth[node] + 1
-                todo.append(child)
-    if seen != count:
-        raise SnapshotRefused("in a ForestState, the nodes of a tree are no tree")
