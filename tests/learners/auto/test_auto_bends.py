@@ -7,7 +7,7 @@ from numpy.testing import assert_array_equal
 
 from aioli import Auto
 from aioli.errors import SnapshotRefused
-from aioli.learners.auto import bending_ensemble
+from aioli.learners.auto import auditions
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
@@ -39,7 +39,7 @@ def test_what_bends_is_heard() -> None:
 
 
 def test_companions_that_save_nothing_retire_and_cost_a_few_nats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bending_ensemble, "REVIEW", 256)
+    monkeypatch.setattr(auditions, "REVIEW", 256)
     X, y = linear(4000)
     learner, fast = Auto(), Auto(budget="fast")
     learner.learn_many(X, y)
@@ -51,7 +51,7 @@ def test_companions_that_save_nothing_retire_and_cost_a_few_nats(monkeypatch: py
 
 
 def test_companions_come_back_when_the_linear_experts_fail(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bending_ensemble, "REVIEW", 256)
+    monkeypatch.setattr(auditions, "REVIEW", 256)
     (X, y), (X_then, y_then) = linear(4096), crossed(2048, seed=1)
     learner = Auto()
     learner.learn_many(X, y)
@@ -62,7 +62,7 @@ def test_companions_come_back_when_the_linear_experts_fail(monkeypatch: pytest.M
 
 
 def test_a_stop_in_between_changes_no_bit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bending_ensemble, "REVIEW", 64)
+    monkeypatch.setattr(auditions, "REVIEW", 64)
     X, y = linear(900)
     for stop in (100, 500, 700):
         never, stopped = Auto(), Auto()
@@ -90,3 +90,21 @@ def test_a_file_of_another_budget_is_refused() -> None:
     other = Snapshot(whole.kind, {"parameters": {"experts": None, "budget": "fast"}}, whole.arrays, whole.parts)
     with pytest.raises(SnapshotRefused):
         Auto.restore(other)
+
+
+def test_where_all_companions_have_retired_the_linear_experts_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditions, "REVIEW", 256)
+    X, y = linear(4000)
+    learner = Auto()
+    learner.learn_many(X, y)
+    ensemble = player(learner)
+    assert ensemble.companions == [None, None]
+    p = learner.predict(X[0])
+    assert p == ensemble.dense.predict(X[0])
+    assert_array_equal(learner.predict_many(X[:3]), ensemble.dense.predict_many(X[:3]))
+    ticket = learner.announce(X[0])
+    assert ticket.probability == p == learner.predict(X[0])
+    before = learner.loss - ensemble.dense.loss
+    learner.learn(X[0], y[0], announced=ticket)
+    learner.learn(X[1], y[1])
+    assert learner.loss - ensemble.dense.loss == pytest.approx(before, abs=1e-9)  # it loses what they lose

@@ -28,7 +28,7 @@ from aioli.streams.matrices import as_matrix
 __all__ = ["Auto"]
 
 # budget: trees of the forest and random features that play beside the linear experts
-COMPANIONS = {"fast": None, "usual": (8, 128), "best": (20, 256)}
+COMPANIONS = {"fast": None, "usual": (12, 128), "best": (20, 256)}
 Dense = DenseEnsemble | BendingEnsemble
 Player = Dense | NarrowAndWide | Wide
 
@@ -50,7 +50,8 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
     numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
 
     Beside the linear experts play companions that bend, a forest (`aioli.Forest`) and random features, in a mixture of
-    the same kind (`learners.auto.bending_ensemble`); those that save nothing retire after two thousand rows.
+    the same kind (`learners.auto.bending_ensemble`); those that save nothing retire after a thousand rows or a few
+    (`learners.auto.auditions`).
 
     Parameters
     ----------

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from aioli.errors import AnnouncementRefused, SnapshotRefused
 from aioli.learners.announcements import Delayed, Late
+from aioli.learners.auto.auditions import Auditions
 from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
 from aioli.learners.auto.experts import Expert
@@ -19,7 +20,7 @@ from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit, sigmoid, sigmoid_many, softplus, softplus_many
+from aioli.numerics.logistic import finite_logit, sigmoid, sigmoid_many, softplus_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
@@ -29,13 +30,6 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 __all__ = ["BendingEnsemble"]
 
 LINEAR = 0.4  # prior share of the linear experts, which know most where rows are few
-REVIEW = 1024  # rows after which a companion may retire
-AUDITION, TRIAL = 2, 4  # reviews that a companion has at the least, and until all must have saved something
-WORTH = 0.002  # of the linear experts' loss that all companions together must save, or else
-PROMISE = 0.1  # above it, at the end of the audition, a companion's best member may still be; less and less later
-AGAIN = 64  # times as many rows, and those who retired begin a new audition
-RISE, LEAST_RISE = 1.5, 0.01  # of the linear experts' loss, beside what it was since: then they do so at once
-ROUNDS, LOSS, LATE, GAIN, SAVED, LINEAR_LOSS, BEGUN, RETIRED, CALM = range(9)  # of what is counted
 KINDS = {kind.__name__: kind for kind in (ForestCompanion, KernelCompanion, GuestCompanion)}
 
 
@@ -43,11 +37,9 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     r"""A mixture of `DenseEnsemble` and of companions' members, by the mixture and stackers that it has itself.
 
     Each companion holds a prior share of $0.6/C$, divided among its members: what is announced loses at most
-    $\ln\frac1{0.4} + \ln\frac1{0.4} + 1.11\ln\frac{n+9}{9}$ nats more than the linear experts alone, on any data. A
-    companion retires that has no influence at two reviews running, or is still behind the linear experts while the
-    whole is hardly better than they are, and all do if they have saved nothing in four reviews: what has retired costs
-    nothing. Where all have retired they begin anew when the linear experts' loss rises, or when 64 times as many rows
-    have come.
+    $\ln\frac1{0.4} + \ln\frac1{0.4} + 1.11\ln\frac{n+9}{9}$ nats more than the linear experts alone, on any data.
+    Companions that are not worth their time retire, and may begin anew (`learners.auto.auditions`). Where all have
+    retired, the linear experts speak for themselves, and nothing else is paid for.
 
     Parameters
     ----------
@@ -68,9 +60,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         self._names_of = [companion.names for companion in companions]
         shares = [(1.0 - LINEAR) / len(companions) / len(names) for names in self._names_of for _ in names]
         self._combination = Combination(np.array([LINEAR, *shares]))
-        self._totals: Vector = np.zeros(9)
-        self._losses: Vector = np.zeros(self._combination.members)  # of every member, since the last review
-        self._silent = np.zeros(len(companions))  # at the last review
+        self._auditions = Auditions(self._members)
 
     # ---- one row
 
@@ -78,6 +68,8 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
         if isinstance(x, np.ndarray) and self._is_row(x):
             z = self.dense.predict_logit(x)  # refuses what is no row
+            if self._linear_alone:
+                return z
             return self._combination.logits(self._asked(x[None], np.array([z]))).item()
         return super().predict_logit(x)
 
@@ -91,16 +83,22 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         plain = weight == 1.0 and announced is None and (logit is None or is_logit(logit))
         if not plain or not isinstance(x, np.ndarray) or not self._is_row(x):
             return self._learn_one(x, y, weight, logit, announced)
-        z = finite_logit(self.dense.learn(x, y))  # refuses what is no row, or no label
-        label, one = np.array([LABELS[y]]), np.ones(1)
-        said = self._combination.answer(self._played(x[None], np.array([z]), label, one), label, one).item()
+        p = self.dense.learn(x, y)  # refuses what is no row, or no label
+        z, label, one = np.array([finite_logit(p)]), np.array([LABELS[y]]), np.ones(1)
+        linear = softplus_many(np.where(label == 1.0, -z, z))
+        if self._linear_alone:
+            said = z
+            self._auditions.losses[0] += linear[0]
+        else:
+            said = self._combination.answer(self._played(x[None], z, label, one), label, one)
         if logit is not None:
-            said = logit
-            self._totals[LATE] += 1.0
-        self._totals[ROUNDS] += 1.0
-        self._totals[LOSS] += softplus(-said if label[0] else said)
+            said = np.array([logit])
+        loss = softplus_many(np.where(label == 1.0, -said, said))
+        if not self._linear_alone:
+            self._auditions.count_gains(linear - loss, linear, one)
+        self._auditions.count(loss, one, late=logit is not None)
         self._review_when_due()
-        return sigmoid(said)
+        return sigmoid(said.item())
 
     # ---- what it knows
 
@@ -108,7 +106,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         """Return the certificate of the linear experts, plus all that the whole lost more than they did."""
         own = self.dense.certificate(tight)
         theorem = own.theorem - math.log(LINEAR) - math.log(0.4) + 1.11 * math.log((self.rounds + 9.0) / 9.0)
-        if self._totals[LATE]:
+        if self._auditions.any_late:
             theorem = math.inf
         return Certificate(own + (self.loss - self.dense.loss), own.radius, self.rounds, theorem, against=own.against)
 
@@ -120,12 +118,12 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
-        return int(self._totals[ROUNDS])
+        return self._auditions.rounds
 
     @property
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
-        return float(self._totals[LOSS])
+        return self._auditions.loss
 
     @property
     def n_features_(self) -> int | None:
@@ -159,8 +157,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         for i, companion in enumerate(self.companions):
             if companion is not None:
                 parts[f"companion{i}"] = companion.snapshot()
-        arrays = {"totals": self._totals.copy(), "losses": self._losses.copy(), "silent": self._silent.copy()}
-        return Snapshot("BendingEnsemble", {"names": self._names}, arrays, parts)
+        return Snapshot("BendingEnsemble", {"names": self._names}, self._auditions.arrays(), parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -173,9 +170,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         given = snapshot.of("BendingEnsemble")
         self.dense = DenseEnsemble.restore(given.part("dense"))
         self._combination = Combination.restore(given.part("combination"), self._combination.members)
-        self._totals[...] = given.array("totals", self._totals.shape)
-        self._losses[...] = given.array("losses", self._losses.shape)
-        self._silent[...] = given.array("silent", self._silent.shape)
+        self._auditions.recall(given)
         for i, companion in enumerate(self.companions):
             name = f"companion{i}"
             if companion is not None and name in given.parts:
@@ -208,17 +203,27 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         for names, companion in zip(self._names_of, self.companions, strict=True):
             parts.append(np.zeros((len(X), len(names))) if companion is None else companion.play(X, y, weights))
         Z = np.ascontiguousarray(np.concatenate(parts, axis=1))
-        self._losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
+        self._auditions.losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
         return Z
 
     def _consult(self, rows: Rows, linear: Vector) -> Matrix:
         return np.concatenate([self._asked(chunk, linear[start : start + len(chunk)]) for start, chunk in rows])
 
+    @property
+    def _linear_alone(self) -> bool:
+        """Whether all companions have retired: then what the linear experts say is what is announced."""
+        return all(companion is None for companion in self.companions)
+
     def _logits(self, rows: Rows) -> Vector:
-        return self._combination.logits(self._consult(rows, self.dense._logits(rows)))
+        linear = self.dense._logits(rows)
+        return linear if self._linear_alone else self._combination.logits(self._consult(rows, linear))
 
     def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
         linear, kept = self.dense._announce(rows)
+        if self._linear_alone:  # should companions play when the label comes, the row counts as one not announced
+            nothing = np.full((len(rows), self._combination.memory_width), math.nan)
+            nothing[:, 0] = linear
+            return linear, np.concatenate([nothing, kept], axis=1)
         logits, kept_too = self._combination.announce(self._consult(rows, linear))
         return logits, np.concatenate([kept_too, kept], axis=1)
 
@@ -243,7 +248,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         for start, chunk in rows:
             first = 0
             while first < len(chunk):
-                here = slice(first, first + REVIEW - self.rounds % REVIEW)
+                here = slice(first, first + self._auditions.rows_to_review(self._linear_alone))
                 X = chunk[here]
                 part = slice(start + first, start + first + len(X))
                 late_rows = None if delayed is None else delayed.of(part)
@@ -263,67 +268,47 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
             own = np.ascontiguousarray(delayed.memory[:, self._combination.memory_width :])
             linear = kept[:, 0].copy()
             self.dense._answer(rows, y, weights, Delayed(linear, own, delayed.late))
-        Z = self._played(X, linear, y, weights)
-        said = self._combination.answer(Z, y, weights, kept, None if delayed is None else delayed.late)
+        alone = self._linear_alone
+        linear_losses = softplus_many(np.where(y == 1.0, -linear, linear))
+        if alone:
+            said = linear
+            self._auditions.losses[0] += weights @ linear_losses
+        else:
+            Z = self._played(X, linear, y, weights)
+            said = self._combination.answer(Z, y, weights, kept, None if delayed is None else delayed.late)
         in_time = np.isnan(late)
         said = np.where(in_time, said, late)
         losses = softplus_many(np.where(y == 1.0, -said, said))
-        self._totals[: LATE + 1] += np.array([len(y), weights @ losses, np.count_nonzero(~in_time)])
+        if not alone:
+            self._auditions.count_gains(linear_losses - losses, linear_losses, weights)
+        self._auditions.count(losses, weights, int(np.count_nonzero(~in_time)))
         self._review_when_due()
         return said
 
     def _review_when_due(self) -> None:
-        """Retire companions that nobody hears, or all where they save nothing; let them begin anew much later."""
-        totals = self._totals
-        if totals.item(ROUNDS) % REVIEW:
+        """Retire companions that are not worth their time; let them begin anew much later, or when losses rise."""
+        if not self._auditions.due(self._linear_alone):
             return
-        if not any(companion is not None for companion in self.companions):
-            now, reviews = self._losses[0] / REVIEW, (totals[ROUNDS] - totals[RETIRED]) / REVIEW
-            risen = now > RISE * totals[CALM] + LEAST_RISE
-            totals[CALM] += (now - totals[CALM]) / (reviews + 1.0)
-            self._losses[:] = 0.0
-            if risen or totals[ROUNDS] >= AGAIN * totals[RETIRED]:
+        if self._linear_alone:
+            if self._auditions.begins_anew():
                 self._begin_anew()
             return
-        gain = self.dense.loss - self.loss
-        reviews = (totals[ROUNDS] - totals[BEGUN]) / REVIEW
-        linear = self._losses[0]
-        nothing_saved = gain - totals[GAIN] < WORTH * linear
-        totals[SAVED] += gain - totals[GAIN]
-        totals[LINEAR_LOSS] += linear
-        in_vain = reviews >= TRIAL and totals[SAVED] < WORTH * totals[LINEAR_LOSS]
-        unheard = self._combination.negligible()
-        for i, companion in enumerate(self.companions):
-            if companion is not None and companion.dismissed:
-                self._retire(i)
-        for i, members in enumerate(self._members):
-            silent = bool(unheard[members].all())
-            hopeless = self._losses[members].min() > (1.0 + PROMISE * AUDITION / reviews) * linear
-            useless = (nothing_saved and (hopeless or in_vain)) or (silent and self._silent[i])
-            if reviews >= AUDITION and useless and self.companions[i] is not None:
-                self._retire(i)
-            self._silent[i] = silent
-        totals[CALM] = linear / REVIEW
-        totals[GAIN], self._losses[:] = gain, 0.0
+        playing = [companion is not None for companion in self.companions]
+        dismissed = [companion is not None and companion.dismissed for companion in self.companions]
+        for leaving in self._auditions.retiring(playing, dismissed, self._combination.negligible()):
+            self.companions[leaving] = None
+            for member in self._members[leaving]:
+                self._combination.retire(member)
 
     def _begin_anew(self) -> None:
         for i, members in enumerate(self._members):
             self.companions[i] = copy.deepcopy(self._fresh[i])
             for member in members:
                 self._combination.revive(member, (1.0 - LINEAR) / len(self._members) / len(members))
-        self._silent[:] = 0.0
-        self._totals[BEGUN], self._totals[GAIN] = self._totals[ROUNDS], self.dense.loss - self.loss
-        self._totals[SAVED] = self._totals[LINEAR_LOSS] = 0.0
-        self._losses[:] = 0.0
+        self._auditions.begin()
 
     @property
     def _members(self) -> list[list[int]]:
         """The places of each companion's members in the mixture, behind the linear experts'."""
         places = np.cumsum([1, *(len(names) for names in self._names_of)]).tolist()
         return [list(range(first, last)) for first, last in itertools.pairwise(places)]
-
-    def _retire(self, companion: int) -> None:
-        self.companions[companion] = None
-        self._totals[RETIRED] = max(self._totals[ROUNDS], 1.0)
-        for member in self._members[companion]:
-            self._combination.retire(member)

@@ -18,7 +18,7 @@ from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
 from aioli.states.mixture.mixture import Mixture, combine_rows
-from aioli.states.mixture.single_row import ROUNDS, SLOTS, TOTALS, consult_rows, recount_rows
+from aioli.states.mixture.single_row import LOSS, ROUNDS, SLOTS, TOTALS, consult_rows, recount_rows
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import Rows
 from aioli.streams.sparse_rows import Indices
@@ -28,6 +28,7 @@ __all__ = ["EnsembleState"]
 PIECE = 512  # rows that a thread is asked about at a time
 FEW = 64  # rows that are asked about one by one
 REVIEW = 4096  # rows after which an expert may retire
+WORTH = 0.002  # of the loss that an expert which bends must save
 
 Seen = tuple[Vector, Vector]  # of the views: statistics and basis
 Learning = tuple[*Seen, Matrix, Vector, Indices, Indices, Vector, Vector, Vector]  # what `learn_row` takes but a row
@@ -178,7 +179,7 @@ class EnsembleState:
         assert self._views is not None
         first = 0
         while first < len(X):
-            part = slice(first, first + REVIEW - self.rounds % REVIEW)
+            part = slice(first, first + self._rows_to_review())
             y, row_weights, z = labels[part], weights[part], out[part]
             combine = self._combining(y, row_weights, z, None if delayed is None else delayed.of(part))
             play_blocks(self.playing, self.states, self._views, X[part], y, row_weights, combine)
@@ -189,25 +190,36 @@ class EnsembleState:
             self._review_when_due()
             first += len(z)
 
+    def _rows_to_review(self) -> int:
+        """Return how many rows may come until the next review; the first comes at half where some bend."""
+        if self.rounds < REVIEW // 2 and self._any_bends:
+            return REVIEW // 2 - self.rounds
+        return REVIEW - self.rounds % REVIEW
+
     def _review_when_due(self) -> None:
-        if not self._totals.item(ROUNDS) % REVIEW:
+        rounds = self._totals.item(ROUNDS)
+        if not rounds % REVIEW or (rounds == REVIEW // 2 and self._any_bends):
             self._review()
 
     def _review(self) -> None:
         """Retire the experts that have no influence, now and at the last review.
 
-        An expert that forgets stays, for the day the world changes, unless it costs too much; and so does the first
+        Those that cost several times what others do must be worth it: all of a view leave at once if none of them is.
+        An expert that forgets stays, for the day the world changes, unless it costs so much; and so does the first
         certified one.
         """
         heard = np.array([expert.heard for expert in self.playing])
         negligible = self._mixture.negligible(heard)
+        worthless = self._mixture.worthless(WORTH * self._totals[LOSS])
         if self._late is not None and self._late.awake:
-            negligible = np.minimum(negligible, self._late.negligible(heard))
+            unheard = self._late.negligible(heard)
+            negligible, worthless = np.minimum(negligible, unheard), np.minimum(worthless, unheard)
         staying: list[int] = []
         leaving: list[int] = []
         for i, expert in enumerate(self.playing):
             retires = negligible[i] and self._negligible[i] and i > 0 and (expert.forgetting == 1.0 or expert.bends)
-            (leaving if retires else staying).append(i)
+            kind = [j for j, other in enumerate(self.playing) if expert.bends and other.view == expert.view]
+            (leaving if retires or (kind and worthless[kind].all()) else staying).append(i)
         self._negligible[:] = negligible
         if leaving:
             assert self._views is not None
@@ -218,6 +230,7 @@ class EnsembleState:
 
     def _set_experts(self, playing: Sequence[Expert], mixture: Mixture) -> None:
         self.playing = list(playing)
+        self._any_bends = any(expert.bends for expert in playing)
         self._mixture = mixture
         self._negligible: Vector = np.zeros(len(playing))  # at the last review
         self._logits_of_row: Vector = np.zeros(len(playing) + SLOTS)

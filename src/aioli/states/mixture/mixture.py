@@ -125,6 +125,21 @@ class Mixture:
                 said = np.maximum(said, np.abs(u[2 : 2 + said.size]))
         return np.asarray((self.shares < 0.01) & (said < heard) & (self.prior > 0.0))
 
+    def worthless(self, nats: float) -> Vector:
+        r"""Return which experts would hardly be missed: below 5 % of shares, and this evidence in the stackers.
+
+        A stacker's coefficients have the posterior $N(u, \tfrac12 Q)$: without its i-th feature, the others set anew,
+        it would have lost about $u_i^2/Q_{ii}$ nats more in all. Two experts that say the same have large
+        coefficients and little evidence.
+        """
+        evidence = np.zeros(self.shares.size)
+        for (u, _, s, Q), weight in zip(self.stackers, self.upper[1:], strict=True):
+            if weight > 0.01:
+                experts = slice(2, 2 + evidence.size)
+                spread = np.maximum(np.diag(Q)[experts] - s[experts] ** 2, 1e-12)
+                evidence = np.maximum(evidence, u[experts] ** 2 / spread)
+        return np.asarray((self.shares < 0.05) & (evidence < nats) & (self.prior > 0.0))
+
     def retire(self, expert: int) -> None:
         """Take an expert out: its share goes to the others, which can only lower their bounds."""
         self.prior[expert] = self.shares[expert] = 0.0

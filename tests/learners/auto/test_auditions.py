@@ -1,0 +1,80 @@
+"""Who of the companions retires, given what was gained."""
+
+import numpy as np
+import pytest
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.auto import auditions
+from aioli.learners.auto.auditions import Auditions
+from aioli.numerics.compiling import Vector
+from aioli.snapshots.tree import Snapshot
+
+HEARD = np.zeros(3)
+
+
+def played(gains: Vector, behind: tuple[float, float] = (1.2, 1.3), linear: float = 0.4) -> Auditions:
+    """Play an audition of so many rows, with reviews that retire nobody until the last, which is due."""
+    made = Auditions([[1], [2]])
+    for first in range(0, len(gains), auditions.REVIEW):
+        g = gains[first : first + auditions.REVIEW]
+        one, lost = np.ones(len(g)), np.full(len(g), linear)
+        made.losses[:] = lost.sum() * np.array([1.0, *behind])
+        made.count_gains(g, lost, one)
+        made.count(lost - g, one)
+        if first + len(g) < len(gains):
+            made.retiring([False, False], [False, False], HEARD)
+    assert made.due(alone=False)
+    return made
+
+
+def leaving(made: Auditions) -> list[int]:
+    return made.retiring([True, True], [False, False], HEARD)
+
+
+def test_companions_that_plainly_bring_nothing_retire_at_the_first_review() -> None:
+    assert leaving(played(np.zeros(auditions.REVIEW))) == [0, 1]
+    assert leaving(played(np.zeros(auditions.REVIEW), behind=(1.2, 1.005))) == [0]  # the other is near
+
+
+def test_companions_stay_where_the_rows_have_not_decided(rng: np.random.Generator) -> None:
+    noisy = rng.normal(scale=0.5, size=auditions.REVIEW)
+    assert leaving(played(noisy)) == []
+    assert leaving(played(np.tile(noisy, 2) + 0.05, behind=(1.5, 1.5))) == []  # behind alone, and helpful together
+
+
+def test_companions_that_cost_retire_when_the_rows_have_decided(rng: np.random.Generator) -> None:
+    noisy = rng.normal(scale=0.5, size=4 * auditions.REVIEW)
+    assert leaving(played(noisy - noisy.mean() - 0.1, behind=(1.0, 1.0))) == [0, 1]
+    assert leaving(played(noisy[: 2 * auditions.REVIEW] - 0.1, behind=(1.5, 1.05))) == [0]
+
+
+def test_a_companion_that_was_dismissed_retires_and_one_without_influence_at_two_reviews() -> None:
+    made = played(np.full(auditions.REVIEW, 0.1))
+    assert made.retiring([True, True], [False, True], np.ones(3)) == [1]
+    again = played(np.full(2 * auditions.REVIEW, 0.1))
+    again.silent[:] = [1.0, 0.0]
+    assert again.retiring([True, True], [False, False], np.ones(3)) == [0]
+
+
+def test_they_begin_anew_when_the_loss_rises() -> None:
+    made = played(np.zeros(auditions.REVIEW))
+    leaving(made)
+    rows = auditions.REST * auditions.REVIEW
+    for loss, anew in ((0.4, False), (0.9, True)):
+        more = made.rows_to_review(alone=True)
+        made.count(np.full(more, loss), np.ones(more))
+        made.losses[0] = loss * more
+        assert made.due(alone=True)
+        assert made.begins_anew() is anew
+    assert made.rows_to_review(alone=True) == rows
+
+
+def test_a_file_from_before_gains_were_counted_row_by_row_is_read() -> None:
+    made = Auditions([[1], [2]])
+    arrays = {"totals": np.arange(9.0), "losses": np.ones(3), "silent": np.zeros(2)}
+    made.recall(Snapshot("BendingEnsemble", arrays=arrays))
+    assert made.rounds == 0
+    assert made.loss == 1.0
+    assert not made.totals[auditions.EVIDENCE].any()
+    with pytest.raises(SnapshotRefused):
+        made.recall(Snapshot("BendingEnsemble", arrays=arrays | {"totals": np.zeros(7)}))
