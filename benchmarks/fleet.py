@@ -17,6 +17,7 @@ from aioli.numerics.compiling import Matrix, Vector
 
 __all__ = ["main"]
 
+PARTS = ["dictionary", "sizes", "storage", "pooling", "spill"]
 PASSES = 3
 BATCH = 8192  # rows that come at once
 GIB = 2.0**30
@@ -25,18 +26,20 @@ GIB = 2.0**30
 def main(arguments: Sequence[str] | None = None) -> None:
     """Print the tables that were asked for."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fleet", description=__doc__)
-    parser.add_argument("--only", choices=["dictionary", "sizes", "storage", "spill"], action="append")
+    parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--keys", type=int, default=10_000_000, help="keys of the spill")
     parser.add_argument("--memory", type=float, default=2.0, help="GiB that the spill may take")
     parser.add_argument("--folder", help="where the spill goes")
     options = parser.parse_args(arguments)
-    wanted = options.only or ["dictionary", "sizes", "storage", "spill"]
+    wanted = options.only or PARTS
     if "dictionary" in wanted:
         beside_a_dictionary()
     if "sizes" in wanted:
         sizes()
     if "storage" in wanted:
         storage()
+    if "pooling" in wanted:
+        pooling()
     if "spill" in wanted:
         spill(options.keys, options.memory, options.folder)
 
@@ -130,6 +133,25 @@ def storage() -> None:
         octets = [8 * fleet.snapshot().part("records").array("bodies").shape[1] for fleet in (whole, half)]
         cells = f"{np.abs(p - q).max():.1e} | {loss:.1e} | {octets[0]:,} → {octets[1] // 2:,}"
         print(f"| {d} | {each} | {cells} |", flush=True)
+
+
+def pooling() -> None:
+    """Print the mean loss of keys that are more or less alike: apart, all as one, and pooled."""
+    print("| deviation between keys | rows a key | each alone | all as one | pooled | its shares |")
+    print("|---|---|---|---|---|---|")
+    for spread in (0.0, 0.1, 0.5, 1.0):
+        for each in (10, 50):
+            rng = np.random.default_rng(0)
+            count, d = 40_000 // each, 10
+            theta = rng.normal(size=d) + spread * rng.normal(size=(count, d))
+            keys, X, _ = rows_of(rng, count * each, d, count)
+            y = np.where((X * theta[keys]).sum(axis=1) + rng.logistic(size=len(keys)) > 0, 1.0, 0.0)
+            alone, pooled = Fleet(AIOLI()), Fleet(AIOLI(), pooling="global")
+            said = alone.learn_many(keys, X, y), AIOLI().learn_many(X, y), pooled.learn_many(keys, X, y)
+            nats = [-np.log(np.where(y > 0.5, p, 1.0 - p)).mean() for p in said]
+            shares = ", ".join(f"{name} {share:.2f}" for name, share in pooled.shares_.items() if share > 0.005)
+            cells = " | ".join(f"{loss:.4f}" for loss in nats)
+            print(f"| {spread:g} | {each} | {cells} | {shares} |", flush=True)
 
 
 def spill(keys: int, gibibytes: float, folder: str | None) -> None:

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from aioli import AIOLI
+from aioli import AIOLI, Fleet
 from aioli.fleet.keys import Key
 from aioli.numerics.compiling import Matrix, Vector
 
@@ -29,3 +29,26 @@ def played_apart(keys: list[Key], X: Matrix, y: Vector, make: AIOLI) -> tuple[Ve
             objects[key] = make.restore(make.snapshot())
         p[t] = objects[key].learn(X[t], y[t])
     return p, objects
+
+
+def learn_in_batches(fleet: Fleet, keys: list[Key], X: Matrix, y: Vector, seed: int) -> Vector:
+    """What the fleet announced in batches of any size, some of one row."""
+    rng = np.random.default_rng(seed)
+    p: list[Vector] = []
+    t = 0
+    while t < len(keys):
+        size = int(rng.choice([1, 2, 30, 200]))
+        part = slice(t, t + size)
+        if size == 1:
+            p.append(np.array([fleet.learn(keys[t], X[t], y[t])]))
+        else:
+            p.append(fleet.learn_many(keys[part], X[part], y[part]))
+        t += size
+    return np.concatenate(p)
+
+
+def own_learner(fleet: Fleet, key: Key) -> AIOLI:
+    """The learner of a key of a fleet that is not pooled."""
+    learner = fleet[key]
+    assert isinstance(learner, AIOLI)
+    return learner

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from keyed_streams import Objects, keyed_rows, played_apart
+from keyed_streams import Objects, keyed_rows, learn_in_batches, own_learner, played_apart
 
 from aioli import AIOLI, Fleet
 from aioli.errors import KeyRefused, KeyUnknown, ParameterRefused, RowRefused
@@ -22,26 +22,10 @@ LEARNERS = {
 }
 
 
-def learn_in_batches(fleet: Fleet, keys: list[Key], X: Matrix, y: Vector, seed: int) -> Vector:
-    """What the fleet announced in batches of any size, some of one row."""
-    rng = np.random.default_rng(seed)
-    p: list[Vector] = []
-    t = 0
-    while t < len(keys):
-        size = int(rng.choice([1, 2, 30, 200]))
-        part = slice(t, t + size)
-        if size == 1:
-            p.append(np.array([fleet.learn(keys[t], X[t], y[t])]))
-        else:
-            p.append(fleet.learn_many(keys[part], X[part], y[part]))
-        t += size
-    return np.concatenate(p)
-
-
 def assert_same_models(fleet: Fleet, objects: Objects) -> None:
     assert set(fleet) == set(objects)
     for key, learner in objects.items():
-        assert to_bytes(fleet[key].snapshot()) == to_bytes(learner.snapshot())
+        assert to_bytes(own_learner(fleet, key).snapshot()) == to_bytes(learner.snapshot())
 
 
 @pytest.mark.parametrize("name", LEARNERS)
@@ -168,7 +152,7 @@ def test_single_storage_survives_rows_that_float64_needs_factors_for() -> None:
     fleet = Fleet(AIOLI(radius=100.0), storage="float32")
     q = learn_in_batches(fleet, keys, X, y, 1)
     assert np.abs(p - q).max() < 1e-2
-    assert any(fleet[key].snapshot().part("state").flag("factored") for key in fleet)
+    assert any(own_learner(fleet, key).snapshot().part("state").flag("factored") for key in fleet)
 
 
 @pytest.mark.parametrize("key", [None, ["a list"], {"a": 1}, 1.5, float("nan"), ("a", None)])

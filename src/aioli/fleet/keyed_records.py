@@ -135,14 +135,20 @@ class KeyedRecords:
 
     def tallies(self, model: int = 0) -> Matrix:
         """Return the tally of every key's model, in order of the keys."""
-        return np.concatenate([np.empty((0, TALLY)), *(self._heads(part, model) for part in self._chunks())])
+        first = HEAD + model * self.layout.model
+        return self._columns(slice(first, first + TALLY))
 
-    def _heads(self, numbers: Integers, model: int) -> Matrix:
-        out = np.empty((numbers.size, TALLY))
-        places = self.records.places[numbers]
-        hot = places >= 0
-        out[hot] = self.layout.tally(self.records.hot, model)[places[hot]]
-        out[~hot] = self.layout.tally(self.records.cold, model)[-2 - places[~hot]]
+    def heads(self, place: int) -> Vector:
+        """Return one number of every key's record, in order of the keys."""
+        return self._columns(slice(place, place + 1))[:, 0]
+
+    def _columns(self, columns: slice) -> Matrix:
+        out = np.empty((self.keys.count, columns.stop - columns.start))
+        for numbers in self._chunks():
+            places = self.records.places[numbers]
+            hot = places >= 0
+            out[numbers[hot]] = self.records.hot[places[hot], columns]
+            out[numbers[~hot]] = self.records.cold[-2 - places[~hot], columns]
         return out
 
     def _chunks(self) -> Iterator[Integers]:

@@ -95,11 +95,6 @@ class Layout:
         i = np.arange(self.width)
         return self.width + (i * (self.width + 1) if self.full else i * (i + 3) // 2)
 
-    def tally(self, records: Matrix, model: int = 0) -> Matrix:
-        """Return the tallies of a model in many records, as a view."""
-        first = HEAD + model * self.model
-        return records[..., first : first + TALLY]
-
 
 @compiled("void(f8[::1],i8[::1],i8,f8[::1])")
 def read_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector) -> None:

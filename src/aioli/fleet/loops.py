@@ -1,8 +1,11 @@
 r"""Rows of many keys played in order, each by its key's own model: one compiled call for all of them.
 
 A row's record is copied into one state (`states.dense.state`), the library's own round is played there, and what it
-changed is copied back. So a key's models go the way that an `AIOLI` of its own would have gone, bit for bit.
+changed is copied back; the packed form, the usual one, has a shorter way to the same numbers (`packed_row`). So a key's
+model goes the way that an `AIOLI` of its own would have gone, bit for bit.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,6 +28,7 @@ from aioli.fleet.layout import (
     unpack_triangle,
     write_body,
 )
+from aioli.fleet.packed_row import play_packed_row
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.prefetch import prefetch
 from aioli.numerics.root import root
@@ -161,13 +165,26 @@ def play_keyed_rows(
     Fewer than all rows were played where the next would cost its model's P too many digits: nothing has been changed
     by that row, and it goes on once the model is factored.
     """
-    in_place = told[KIND] == FULL
+    packed, in_place = told[KIND] == PACKED, told[KIND] == FULL
     single = told[KIND] == SINGLE
     width, first = w.size, HEAD + MODEL_HEAD
+    x, k, s = workspace[0], workspace[1], workspace[2]
+    numbers, stride = records.reshape(records.size), records.shape[1]
     for t in range(begin, len(X)):
         if t + AHEAD < len(X):
-            prefetch_record(records, places[t + AHEAD])
+            ahead = places[t + AHEAD] * stride
+            for i in range(0, stride, LINE):
+                prefetch(numbers, ahead + i)
         place = places[t]
+        if packed and numbers[place * stride + HEAD + FACTORED] < 0.5:
+            for i in range(width):
+                x[i] = X[t, i]
+            z = play_packed_row(numbers, place * stride, P, w, tally, rules, x, k, s, y[t], weights[t], logits[t])
+            if math.isnan(z):
+                return t
+            logits[t] = z
+            numbers[place * stride + LAST] = clock + t
+            continue
         record = records[place]
         if in_place:
             tally = record[HEAD : HEAD + TALLY]

@@ -1,85 +1,65 @@
 """The game of a fleet without pooling: each key has one model, which knows of no other."""
 
+import math
+from typing import Self
+
 import numpy as np
 
-from aioli.fleet.layout import FACTORED, HEAD, Layout
-from aioli.fleet.loops import load_model, logits_of_keyed_rows, play_keyed_rows, store_model
+from aioli.fleet.game import Game, factor_model
+from aioli.fleet.keyed_records import KeyedRecords
+from aioli.fleet.layout import Layout
+from aioli.fleet.loops import logits_of_keyed_rows, play_keyed_rows
 from aioli.fleet.records import Records
 from aioli.fleet.room import Places
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.spec import GameSpec
+from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
 
-__all__ = ["PlainGame", "read_state", "write_state"]
+__all__ = ["PlainGame"]
 
 
-class PlainGame:
+class PlainGame(Game):
     """Plays rows of many keys, each by its key's model."""
 
     def __init__(self, spec: GameSpec, layout: Layout) -> None:
-        self.spec, self.layout = spec, layout
+        super().__init__([spec], layout)
         self._state = State(spec, layout.width)
         self._body = np.empty(layout.body)
 
     def play(
         self, records: Records, places: Places, X: Matrix, y: Vector, weights: Vector, logits: Vector, clock: float
     ) -> None:
-        """Play the rows in order; `logits` comes with NaN, or what was announced earlier, and leaves as announced."""
-        state, layout = self._state, self.layout
+        """See `Game`."""
+        told, state = self.layout.told, self._state
+        buffers = self._body, state.P, state.w, state.tally, state.rules, state.workspace
         played = 0
         while played < len(X):
-            played = play_keyed_rows(
-                records.hot,
-                places,
-                played,
-                layout.told,
-                self._body,
-                state.P,
-                state.w,
-                state.tally,
-                state.rules,
-                state.workspace,
-                X,
-                y,
-                weights,
-                logits,
-                clock,
-            )
+            played = play_keyed_rows(records.hot, places, played, told, *buffers, X, y, weights, logits, clock)
             if played < len(X):
-                factor_model(records, int(places[played]), layout, 0, self.spec)
+                factor_model(records, int(places[played]), self.layout, 0, self.specs[0])
 
     def logits(self, matrix: Matrix, places: Places, X: Matrix, logits: Vector) -> None:
-        """Write the log-odds of the rows whose place in this matrix of records is not below 0."""
-        own = State(self.spec, self.layout.width)  # not the game's, so that threads may predict side by side
-        told, body = self.layout.told, np.empty(self.layout.body)
-        parts = own.P, own.w, own.tally, own.rules, own.workspace
-        logits_of_keyed_rows(matrix, places, told, body, *parts, X, logits)
+        """See `Game`."""
+        own = State(self.specs[0], self.layout.width)  # not the game's, so that threads may predict side by side
+        buffers = np.empty(self.layout.body), own.P, own.w, own.tally, own.rules, own.workspace
+        logits_of_keyed_rows(matrix, places, self.layout.told, *buffers, X, logits)
 
+    def losses_and_certificates(self, records: KeyedRecords) -> tuple[Vector, Vector]:
+        """See `Game`."""
+        (spec,) = self.specs
+        tallies = records.tallies()
+        prior = math.inf if spec.curvature == "full" else spec.ridge * spec.radius**2
+        return tallies[:, Tally.LOSS], prior + tallies[:, Tally.REGRET]
 
-def read_state(matrix: Matrix, place: int, layout: Layout, number: int, spec: GameSpec) -> State:
-    """Return a model of a record as a state of its own. O(d²)."""
-    state = State(spec, layout.width)
-    load_model(matrix, place, layout.told, number, np.empty(layout.body), state.w, state.P, state.tally)
-    factored = bool(matrix[place, HEAD + number * layout.model + FACTORED])
-    return state.overwrite(state.P, state.w, state.tally, factored=factored)
+    def grown(self, layout: Layout) -> Self:
+        """See `Game`."""
+        return type(self)(self.specs[0], layout)
 
+    def merge(self, other: Self) -> None:
+        """See `Game`: keys have nothing in common."""
 
-def write_state(records: Records, place: int, layout: Layout, number: int, state: State) -> None:
-    """Overwrite a model of a record in memory with a state. O(d²)."""
-    if state.factored and layout.extends:
-        records.extend(place)
-    matrix = records.hot
-    matrix[place, HEAD + number * layout.model + FACTORED] = state.factored
-    store_model(matrix, place, layout.told, number, np.empty(layout.body), state.w, state.P, state.tally)
-
-
-def factor_model(records: Records, place: int, layout: Layout, number: int, spec: GameSpec) -> None:
-    r"""Turn a model to its factored form, $P = SS^\top$. O(d³), at most once in a model's life."""
-    state = read_state(records.hot, place, layout, number, spec)
-    if layout.storage == "float64":
-        state.factor()
-    else:  # rounding may have cost P a small eigenvalue its sign
-        values, vectors = np.linalg.eigh(state.P)
-        S = vectors * np.sqrt(np.maximum(values, 2.0**-24 * values[-1]))
-        state.overwrite(S, state.w, state.tally, factored=True)
-    write_state(records, place, layout, number, state)
+    def parts(self) -> dict[str, Snapshot]:
+        """See `Game`: keys have nothing in common."""
+        return {}
