@@ -191,7 +191,8 @@ def test_labels_in_runs_take_the_prior_share_of_what_is_trained_in_time() -> Non
     prior = layer.numbers[late_loops.PRIOR : SHARES]
     assert_allclose(prior.sum(), 1.0)
     odds = prior[PROMPT] / (1.0 - prior[PROMPT])
-    assert_allclose(odds, 9.0 / (1.0 + layer.numbers[LONGEST]), rtol=1e-9)
+    first = late_loops.MEMBER_PRIOR[PROMPT]
+    assert_allclose(odds, first / (1.0 - first) / (1.0 + layer.numbers[LONGEST]), rtol=1e-9)
 
 
 def test_shuffled_labels_take_nothing() -> None:

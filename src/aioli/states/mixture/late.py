@@ -116,7 +116,7 @@ class LateMixture:
         r"""Return the most that the whole can have lost over an expert of this prior share, in nats. O(1).
 
         Both levels' $\mathrm{gap} + \frac1\eta(\ln\frac1\pi + \text{shares})$, as proved above; ln 10 is what the test
-        for runs may have taken from a member's share.
+        for runs may have taken from a member's share, and more than it takes from what now begins.
         """
         n = self.numbers
         shares = math.log((rounds + 9.0) / 9.0)

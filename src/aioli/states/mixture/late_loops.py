@@ -54,7 +54,7 @@ __all__ = [
 
 MEMBERS = 4
 EXPERTS, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
-MEMBER_PRIOR = (0.05, 0.02, 0.03, 0.90)  # where order says nothing, what is trained in time is best
+MEMBER_PRIOR = (0.20, 0.08, 0.07, 0.65)  # where order says nothing, what is trained in time is best
 MEMORY = MEMBERS + 3  # numbers of an announcement's memory behind the experts' log-odds: the members', then these
 WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
 
@@ -67,7 +67,8 @@ RUNS = COUNTS + 7  # four counts of (last label, label)
 NUMBERS = RUNS + 4
 NOBODY = -1.0  # the last label, before there is one
 
-FIRST_RATE = 4.0  # over the longest delay: the rate at which the experts' shares begin to be learned from late labels
+# over the longest delay: the rates at which the experts' and the members' shares begin to be learned from late labels
+FIRST_RATE, FIRST_UPPER_RATE = 4.0, 16.0
 SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
 
 
@@ -266,6 +267,7 @@ def answer_rows_late(
         hedge(numbers[:HEDGE], experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
         members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
         upper = numbers[HEDGE : 2 * HEDGE]
+        slow_down(upper, members, shares, min(1.0, FIRST_UPPER_RATE * slowest))
         hedge(upper, members, shares, said[:MEMBERS], said[WHOLE], y[t], rate, UPPER_RETURN * share, slowest)
         count_label(numbers, y[t])
 
