@@ -10,8 +10,8 @@ from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Late
-from aioli.learners.base import RowsLearner
 from aioli.learners.classes.class_aioli import ClassAIOLI
+from aioli.learners.of_state import LearnerOfState
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
@@ -22,7 +22,6 @@ from aioli.outcomes.class_labels import Classes, Label
 from aioli.outcomes.spec import Curvature, GameSpec
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
-from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.classes.from_two import spec_of_many
 from aioli.states.classes.structure import Structure
 from aioli.states.dense.play import logits_of_rows, play
@@ -39,7 +38,7 @@ IN_TIME = math.nan  # what the compiled loop is given in place of log-odds annou
 ROUNDS = RULES + Tally.ROUNDS  # of a state's buffer: where the rows learned from are counted
 
 
-class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
+class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):
@@ -106,7 +105,7 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
     Certificate(25.318 nats against ‖θ‖ ≤ 4 over 1000 rows)
     """
 
-    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MERGES, Capability.SHARDS}
+    capabilities = LearnerOfState.capabilities | {Capability.GROWS, Capability.MERGES, Capability.SHARDS}
 
     def __new__(
         cls,
@@ -251,34 +250,9 @@ class AIOLI(Parametrised, Remembering, RowsLearner[Rows]):
 
     # ---- what it knows
 
-    def certificate(self, tight: bool = False) -> Certificate:
-        """Return nats of regret, against every θ of the ball, that the run itself proves not to have been exceeded.
-
-        O(1), and valid at any time. `tight` solves a trust-region problem for a smaller one, O(d³).
-        """
-        if self._state is None:
-            return running_certificate(State(self._spec, 1))
-        return tight_certificate(self._state) if tight else running_certificate(self._state)
-
     @property
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return 0 if self._state is None else int(self._state.tally[Tally.ROUNDS])
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return 0.0 if self._state is None else float(self._state.tally[Tally.LOSS])
-
-    @property
-    def n_features_(self) -> int | None:
-        """How many columns a row has, the intercept not counted; None before the first row."""
-        return None if self._state is None else self._state.width - self._spec.intercept
-
-    @property
-    def coefficients_(self) -> Vector:
-        """The centre w of what it knows: the intercept first, where there is one."""
-        return np.empty(0) if self._state is None else self._state.w.copy()
+    def _known_game(self) -> State | None:
+        return self._state
 
     @property
     def spec(self) -> GameSpec:

@@ -10,16 +10,14 @@ import numpy as np
 from aioli.errors import ParameterRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.announcements import LateMany
-from aioli.learners.base import RowsLearner
+from aioli.learners.of_state import LearnerOfState
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.numerics.pytorch import is_tensor, require_device
 from aioli.outcomes.spec import Curvature
-from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Snapshot
-from aioli.states.certificate import Certificate, running_certificate, tight_certificate
 from aioli.states.dense.device import DeviceState
 from aioli.states.dense.play import logits_of_rows, play
 from aioli.states.dense.state import State
@@ -35,7 +33,7 @@ FACTORED = (
 )
 
 
-class DeviceAIOLI(Remembering, RowsLearner[DeviceRows]):
+class DeviceAIOLI(Remembering, LearnerOfState[DeviceRows]):
     """The learner that `AIOLI(device=…)` makes: the same game, its matrices on a device, for wide rows and many.
 
     Rows may be arrays of PyTorch or CuPy, on the device or not, or all that `AIOLI` takes. Files are those of `AIOLI`:
@@ -50,7 +48,7 @@ class DeviceAIOLI(Remembering, RowsLearner[DeviceRows]):
         A device of PyTorch that knows float64: "cuda", "cuda:1", "cpu".
     """
 
-    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MERGES}
+    capabilities = LearnerOfState.capabilities | {Capability.GROWS, Capability.MERGES}
 
     def __init__(
         self,
@@ -86,33 +84,9 @@ class DeviceAIOLI(Remembering, RowsLearner[DeviceRows]):
         """Return the equal `AIOLI` on the CPU; this one stays as it is."""
         return AIOLI.restore(self.snapshot())
 
-    # ---- what it knows
-
-    def certificate(self, tight: bool = False) -> Certificate:
-        """Return nats of regret proven not to have been exceeded, as `AIOLI.certificate`. O(1), or O(d³) if tight."""
-        if self._state is None:
-            return self._game.certificate()
-        return tight_certificate(self._state) if tight else running_certificate(self._state)
-
     @property
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return 0 if self._state is None else int(self._state.tally[Tally.ROUNDS])
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return 0.0 if self._state is None else float(self._state.tally[Tally.LOSS])
-
-    @property
-    def n_features_(self) -> int | None:
-        """How many columns a row has, the intercept not counted; None before the first row."""
-        return None if self._state is None else self._state.width - self._spec.intercept
-
-    @property
-    def coefficients_(self) -> Vector:
-        """The centre w of what it knows, on the CPU: the intercept first, where there is one."""
-        return np.empty(0) if self._state is None else np.array(self._state.w)
+    def _known_game(self) -> DeviceState | State | None:
+        return self._state
 
     # ---- its life
 
@@ -178,7 +152,7 @@ class DeviceAIOLI(Remembering, RowsLearner[DeviceRows]):
         spec = self._spec
         return DeviceRows(
             X,
-            self.device,
+            device=self.device,
             intercept=spec.intercept,
             widest=spec.widest_row,
             width=self.n_features_,

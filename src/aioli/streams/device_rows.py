@@ -35,20 +35,6 @@ class _OnDevice(Protocol):
 class DeviceRows(CheckedRows):
     """Checks rows and hands them out in parts as a state on a device reads them: float64 there, intercept first."""
 
-    def __init__(
-        self,
-        X: object,
-        device: object,
-        *,
-        intercept: bool,
-        widest: float,
-        width: int | None = None,
-        names: Sequence[str] | None = None,
-        single: bool = False,
-    ) -> None:
-        self._device = device
-        super().__init__(X, intercept=intercept, widest=widest, width=width, names=names, single=single)
-
     def __iter__(self) -> Iterator[tuple[int, Tensor]]:
         """Yield the parts, each with the number of its first row."""
         if self._ready is not None:
@@ -100,7 +86,7 @@ class DeviceRows(CheckedRows):
     def _loaded(self, start: int) -> Tensor:
         """Return the rows from `start` on the device, in float64, behind a 1 where there is an intercept."""
         torch = pytorch()
-        there = torch.device(self._device)
+        there = torch.device(self.device)
         values = self.values[start : start + self._part]
         if is_tensor(values):
             given: Tensor = values

@@ -38,6 +38,8 @@ class CheckedRows(ABC):
         The greatest norm that a row may have.
     width, names
         How many columns the learner knows, None for any, and what they are called.
+    device
+        The device of PyTorch to which rows go (`device_rows`); None is the CPU.
     """
 
     def __init__(
@@ -49,8 +51,10 @@ class CheckedRows(ABC):
         width: int | None = None,
         names: Sequence[str] | None = None,
         single: bool = False,
+        device: str | None = None,
     ) -> None:
         self.single = single
+        self.device = device
         self.intercept = intercept
         self.names = names
         self.values = self._as_values(X, width, names, single)
