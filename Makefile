@@ -3,10 +3,11 @@ PYTHON ?= python3
 EXTRAS ?= dev
 BASE ?= HEAD~1
 MINUTES ?= 10
+KILLS ?= 200
 BIN := .venv/bin
 comma := ,
 
-.PHONY: demo games test thorough contracts check attack licences lock bench unchanged beside quality paper docs clean
+.PHONY: demo games test thorough contracts check attack kills licences lock bench unchanged beside quality paper docs clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -32,6 +33,10 @@ check: .venv/.dev
 # certificates, damaged files, failing writes and kills for MINUTES; goes on where the last attack ended (attack.json)
 attack: .venv/.dev
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --minutes $(MINUTES)
+
+# kill -9 a service under load KILLS times: nothing that it answered may be lost, or learned twice
+kills: .venv/.dev
+	$(BIN)/python -m benchmarks.service_kills --kills $(KILLS)
 
 # the licence of every package that the core needs, and those of EXTRAS
 licences: .venv/.dev

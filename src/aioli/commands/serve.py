@@ -4,7 +4,6 @@ import gc
 import os
 import sys
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from aioli.errors import AioliError, ParameterRefused
@@ -14,7 +13,8 @@ from aioli.service.replay import model_at, verify
 from aioli.service.waiting import Limits
 from aioli.store.event_log import ModelRecord, Store
 from aioli.store.log_export import export_log
-from aioli.store.sqlite_log import SqliteLog, back_up
+from aioli.store.opening import open_store
+from aioli.store.sqlite_log import back_up
 
 if TYPE_CHECKING:
     from aioli.service.http.gate import Settings
@@ -37,7 +37,7 @@ class ServeOptions:
     Attributes
     ----------
     folder
-        Where the log is kept.
+        Where the log is kept: a folder, or the address of a PostgreSQL database.
     host, port, remote
         Where to listen; 0 takes a free port. An address beyond this machine needs `remote`.
     sync
@@ -88,7 +88,7 @@ def serve(options: ServeOptions) -> None:
     gc.enable()
     listening = listen(options.host, options.port, options.remote)
     with listening:
-        store = SqliteLog(options.folder, options.sync)
+        store = open_store(options.folder, options.sync)
         if not store.tokens():
             print(f"write token: {make_token(store, WRITE)}")
             print(f"read token:  {make_token(store, READ)}")
@@ -112,10 +112,9 @@ def serve(options: ServeOptions) -> None:
 
 def restore_service(backup: str, folder: str, time: float | None, entry: int | None) -> None:
     """Make a service's folder from a backup, as of its end, a time or an entry of the log."""
-    if Path(folder).exists() and any(Path(folder).iterdir()):
-        raise AioliError(f"{folder}: is not empty; give a new folder")
-    source = SqliteLog(backup, writer=False)
-    target = SqliteLog(folder)
+    source, target = open_store(backup, writer=False), open_store(folder)
+    if target.models() or target.tokens():
+        raise AioliError(f"{folder}: holds a service already; give a new folder, or an empty database")
     for name, count in copy_until(source, target, until=entry, time=time).items():
         print(f"{name}: {count:,} entries")
     source.close()
@@ -124,7 +123,7 @@ def restore_service(backup: str, folder: str, time: float | None, entry: int | N
 
 def export_service(folder: str, name: str, rows: str, labels: str) -> None:
     """Write the log of a model as two Parquet files, and print the command that plays them."""
-    store = SqliteLog(folder, writer=False)
+    store = open_store(folder, writer=False)
     number = _record(store, name).number
     model = model_at(store, number)
     width = model.width or 0
@@ -137,7 +136,7 @@ def export_service(folder: str, name: str, rows: str, labels: str) -> None:
 
 def verify_service(folder: str) -> int:
     """Play the log of every model from its first row; return 1 where a state is not what the log says."""
-    store = SqliteLog(folder, writer=False)
+    store = open_store(folder, writer=False)
     status = 0
     for record in store.models():
         found = verify(store, record.number)
@@ -153,7 +152,7 @@ def make_service_token(folder: str, rights: str) -> None:
     """Make another token; a service that runs knows it after its next start."""
     from aioli.service.http.access import make_token
 
-    store = SqliteLog(folder)
+    store = open_store(folder)
     print(make_token(store, rights))
     store.close()
 

@@ -170,6 +170,7 @@ class Engine:
             before = self._models[name]
             self._stale.add(name)
             try:
+                self._sequence, self._time = self.store.last  # a commit whose answer was lost may have been done
                 self._models[name] = self._load(before.record)
             except StoreFailed as error:
                 self.failure = error
