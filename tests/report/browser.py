@@ -95,13 +95,19 @@ class Browser:
 
     def open(self, path: Path, width: int, height: int = 800, scheme: str = "light", scripts: bool = True) -> None:
         """Show a file in a window of such a size."""
+        self.open_address(path.resolve().as_uri(), width, height, scheme, scripts)
+
+    def open_address(
+        self, address: str, width: int, height: int = 800, scheme: str = "light", scripts: bool = True
+    ) -> None:
+        """Show what is at an address, likewise."""
         self.complaints.clear()
         self.asked_for.clear()
         self.ask("Emulation.setScriptExecutionDisabled", value=not scripts)
         self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         self._loaded = False
-        self.ask("Page.navigate", url=path.resolve().as_uri())
+        self.ask("Page.navigate", url=address)
         while not self._loaded:
             self._hear()
 

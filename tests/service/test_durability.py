@@ -6,7 +6,7 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from engines import ROWS, engine_in, learns, one, play_late, predicts, state_of, with_model
+from served_games import ROWS, engine_in, learns, one, play_late, predicts, state_of, with_model
 
 from aioli import AIOLI, Auto
 from aioli.cli import main

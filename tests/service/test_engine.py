@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from engines import LABELS, ROWS, engine_in, learns, one, play_late, predicts, state_of, with_model
+from served_games import LABELS, ROWS, engine_in, learns, one, play_late, predicts, state_of, with_model
 
 from aioli import AIOLI, OGD, Auto
 from aioli.errors import AioliError, CapabilityMissing

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from databases import MISSING, database, found
-from engines import learns, one, play_late, predicts, state_of
+from served_games import learns, one, play_late, predicts, state_of
 from thoroughness import FULL
 
 from aioli import AIOLI

@@ -29,7 +29,8 @@ def free_port() -> str:
 
 
 def test_the_tutorial_is_played(tmp_path: Path) -> None:
-    port, names, printed = free_port(), {}, ""
+    port, printed = free_port(), ""
+    names: dict[str, object] = {}
     text = PAGE.read_text().replace("8477", port).replace("--folder shop", f"--folder {tmp_path / 'shop'}")
     server: Server | None = None
     token = ""

@@ -42,23 +42,14 @@ def write_class_report(
     """Write the page of a run of K classes."""
     from aioli.report.class_page import write_class_page
     from aioli.report.class_record import record_of_classes
-    from aioli.report.record import Record, Summary
+    from aioli.report.of_scores import summary_of
+    from aioli.report.record import Record
 
     points = run.history.points
     record = Record(
         title=title,
         learner=repr(run.learner),
-        summary=Summary(
-            rows=run.rows,
-            log_loss=scores.log_loss,
-            base_rate=scores.base_rate,
-            brier=scores.brier,
-            accuracy=scores.accuracy,
-            auc=scores.auc,
-            ece=scores.ece,
-            certificate=points[-1].certificate,
-            regret=points[-1].regret,
-        ),
+        summary=summary_of(scores, points[-1].certificate, points[-1].regret),
         version=__version__,
         seconds=seconds,
         rows_per_second=rows_per_second,

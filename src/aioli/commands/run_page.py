@@ -53,8 +53,9 @@ def write_report(
     options: Options, path: str, run: Run, seconds: float, rows_per_second: float, remarks: Sequence[str] = ()
 ) -> None:
     """Write the page of the run, with further remarks at its end."""
+    from aioli.report.of_scores import probability_parts, summary_of
     from aioli.report.page import write_page
-    from aioli.report.record import Histogram, Record, Summary, Threshold, Weight
+    from aioli.report.record import Record, Weight
 
     scores, learner, notes = run.scores, run.learner, notes_of(run)
     certificate, regret = certificate_of(learner), run.history.points[-1].regret
@@ -75,28 +76,13 @@ def write_report(
     record = Record(
         title=options.title,
         learner=repr(learner),
-        summary=Summary(
-            rows=run.rows,
-            log_loss=scores.log_loss,
-            base_rate=scores.base_rate,
-            brier=scores.brier,
-            accuracy=scores.accuracy,
-            auc=scores.auc,
-            auc_low=scores.auc_interval[0],
-            auc_high=scores.auc_interval[1],
-            ece=scores.ece,
-            certificate=certificate,
-            regret=regret,
-        ),
+        summary=summary_of(scores, certificate, regret),
         version=__version__,
         seconds=seconds,
         rows_per_second=rows_per_second,
         positive=positive,
         negative=negative,
         history=tuple(run.history.points),
-        reliability=tuple(scores.reliability()),
-        histogram=Histogram(*(tuple(int(n) for n in side) for side in scores.cells.tolist())),
-        thresholds=tuple(Threshold(*point) for point in scores.thresholds()),
         effects=() if explainer is None else tuple(explainer.by_column()),
         words=() if explainer is None else tuple(explainer.by_word()[:WORDS]),
         weights=tuple(weights),
@@ -110,8 +96,7 @@ def write_report(
         proven=proven_sentence(scores, certificate) or "",
         windows=tuple(run.scoring.windows.list()),
         changes=tuple(changes_of(run)),
-        tails=tuple(scores.tails()),
-        decisions=tuple(scores.decisions()),
+        **probability_parts(scores),
     )
     with os_errors_naming(path):
         write_page(path, record)

@@ -1,6 +1,7 @@
 """The report of a run of K classes, in the frame of every report."""
 
 import os
+from collections.abc import Sequence
 
 from aioli.report import charts_over_rows as rows
 from aioli.report import class_charts, class_maps, class_tables, tables
@@ -14,8 +15,10 @@ from aioli.report.wording import duration, figure, finite, percent, whole
 __all__ = ["class_page", "write_class_page"]
 
 
-def class_page(record: ClassRecord) -> str:
+def class_page(record: ClassRecord, tiles: Sequence[Tile] = (), scripts: Sequence[str] = ()) -> str:
     """Return the whole document. A chart without data has no place in it, nor has a section without charts.
+
+    `tiles` come behind those of the record, and `scripts` behind the page's own, for a page that changes.
 
     >>> from aioli.report.record import Record, Summary
     >>> html = class_page(ClassRecord(Record("digits.csv", "Auto()", Summary(rows=1)), ["0", "1", "2"]))
@@ -35,12 +38,13 @@ def class_page(record: ClassRecord) -> str:
     return Document(
         name=run.title,
         lead=_lead(record),
-        tiles=_tiles(record),
+        tiles=[*_tiles(record), *tiles],
         hero=rows.running_loss(run),
         scores=_scores(record),
         sections=join(*(section(heading, cards) for heading, cards in sections), notes(run.notes)),
         made=made_by(run),
         styles=("class_page.css",),
+        scripts=scripts,
     ).html()
 
 

@@ -36,8 +36,8 @@ class Document:
         Further charts and tables.
     made
         By whom, in words.
-    styles
-        Names of further style sheets.
+    styles, scripts
+        Names of further style sheets and scripts.
     """
 
     name: str
@@ -48,15 +48,16 @@ class Document:
     sections: Markup
     made: str
     styles: Sequence[str] = ()
+    scripts: Sequence[str] = ()
 
     def html(self) -> str:
         """Return the whole document."""
         home = files("aioli.report")
-        parts = {name: (home / name).read_text("utf-8") for name in ("page.html", "page.js")}
         styles = "".join((home / name).read_text("utf-8") for name in ("page.css", *self.styles))
-        return Template(parts["page.html"]).substitute(
+        scripts = "".join((home / name).read_text("utf-8") for name in ("page.js", *self.scripts))
+        return Template((home / "page.html").read_text("utf-8")).substitute(
             css=styles,
-            js=parts["page.js"],
+            js=scripts,
             name=text(short(self.name, 120)),
             lead=self.lead,
             tiles=tag("dl", *(_tile(*tile) for tile in self.tiles), class_="tiles"),

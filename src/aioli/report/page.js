@@ -5,15 +5,19 @@
   const root = document.documentElement;
 
   // Native tooltips come late and one line at a time: what they say is shown at once instead.
-  for (const title of document.querySelectorAll("svg title")) {
-    const owner = title.parentNode;
-    if (owner.classList.contains("tip")) owner.dataset.tip = title.textContent;
-    else {
-      owner.setAttribute("aria-label", title.textContent);
-      owner.removeAttribute("aria-labelledby");
+  const prepare = () => {
+    for (const title of document.querySelectorAll("svg title")) {
+      const owner = title.parentNode;
+      if (owner.classList.contains("tip")) owner.dataset.tip = title.textContent;
+      else {
+        owner.setAttribute("aria-label", title.textContent);
+        owner.removeAttribute("aria-labelledby");
+      }
+      title.remove();
     }
-    title.remove();
-  }
+  };
+  prepare();
+  document.addEventListener("aioli:changed", prepare);
 
   const hide = () => { tooltip.hidden = true; };
   const show = (event) => {

@@ -1,7 +1,7 @@
 """The report: one HTML file that holds everything it shows, asks nothing of the network and needs no script."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from aioli.report import charts_of_probabilities as probabilities
 from aioli.report import charts_over_rows as rows
@@ -34,8 +34,10 @@ SECTIONS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
 )
 
 
-def page(record: Record) -> str:
+def page(record: Record, tiles: Sequence[Tile] = (), scripts: Sequence[str] = ()) -> str:
     """Return the whole document. A chart without data has no place in it, nor has a section without charts.
+
+    `tiles` come behind those of the record, and `scripts` behind the page's own, for a page that changes.
 
     >>> from aioli.report.record import Record, Summary
     >>> html = page(Record("clicks.csv", "AIOLI(radius=4)", Summary(rows=1)))
@@ -45,7 +47,7 @@ def page(record: Record) -> str:
     return Document(
         name=record.title,
         lead=_lead(record),
-        tiles=_tiles(record),
+        tiles=[*_tiles(record), *tiles],
         hero=rows.running_loss(record),
         scores=_scores(record),
         sections=join(
@@ -53,6 +55,7 @@ def page(record: Record) -> str:
             notes(record.notes),
         ),
         made=made_by(record),
+        scripts=scripts,
     ).html()
 
 

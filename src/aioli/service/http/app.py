@@ -18,6 +18,7 @@ from aioli.service.http.bodies import decoded, model_from_body, model_from_file,
 from aioli.service.http.gate import BODY, Gate, Settings
 from aioli.service.http.grouping import Grouping
 from aioli.service.http.openapi import document
+from aioli.service.http.page_routes import page_routes
 from aioli.service.http.watch import RequestLog, Requests, metrics
 from aioli.service.refusals import ServiceRefused
 from aioli.service.status import certificate_of, status_of
@@ -108,7 +109,6 @@ def make_app(
     engine: Engine,
     settings: Settings = Settings(),  # noqa: B008, immutable
     log: RequestLog | None = None,
-    extra: Callable[[Engine, Requests, Grouping], list[Route]] | None = None,
 ) -> ASGIApp:
     """Return the application of a service over an engine."""
     requests, grouping = Requests(), Grouping(engine)
@@ -125,7 +125,7 @@ def make_app(
         Route("/health", answers.health, methods=["GET"]),
         Route("/ready", answers.ready, methods=["GET"]),
         Route("/openapi.json", answers.openapi, methods=["GET"]),
-        *(extra(engine, requests, grouping) if extra is not None else []),
+        *page_routes(engine, requests),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
         HTTPException: _as_json,
