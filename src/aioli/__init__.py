@@ -23,6 +23,7 @@ _HOMES = {
     "ClassAIOLI": "aioli.learners.classes.class_aioli",
     "ClassAuto": "aioli.learners.classes.class_auto",
     "ClassForest": "aioli.learners.classes.class_forest",
+    "ClassOnlineToBatch": "aioli.learners.batch.class_online_to_batch",
     "EKF": "aioli.learners.baselines.ekf",
     "FTRL": "aioli.learners.baselines.ftrl",
     "Fleet": "aioli.fleet.fleet",
@@ -58,6 +59,7 @@ __all__ = [
     "ClassAIOLI",
     "ClassAuto",
     "ClassForest",
+    "ClassOnlineToBatch",
     "Fleet",
     "Forest",
     "Foster",
@@ -86,6 +88,7 @@ if TYPE_CHECKING:
     from aioli.learners.baselines.ogd import OGD
     from aioli.learners.baselines.ons import ONS
     from aioli.learners.baselines.smp import SMP
+    from aioli.learners.batch.class_online_to_batch import ClassOnlineToBatch
     from aioli.learners.batch.online_to_batch import OnlineToBatch
     from aioli.learners.classes.class_aioli import ClassAIOLI
     from aioli.learners.classes.class_auto import ClassAuto

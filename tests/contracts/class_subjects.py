@@ -15,6 +15,7 @@ from aioli import (
     KernelAIOLI,
     Nystrom,
     OneVsRest,
+    OnlineToBatch,
     RandomFeatures,
     Wide,
 )
@@ -41,6 +42,8 @@ class ClassSubject:
         How far two announcements of the same game may differ, where rows come in other numbers at a time.
     best
         The least loss of the models that the certificate speaks of; None where they cannot be had from outside.
+    foretells
+        Whether `predict` says what `learn` is about to announce.
     """
 
     name: str
@@ -48,6 +51,7 @@ class ClassSubject:
     same: float = LOOPS
     best: Best | None = None
     n: int = 40
+    foretells: bool = True
 
     def stream(self) -> tuple[Matrix, Labels]:
         """Return rows and labels of five classes, one of which comes first in the last quarter."""
@@ -78,7 +82,7 @@ FIVE = [f"class {k}" for k in range(5)]
 
 
 def softmax_models(learner: Model, proven: Certificate, X: Matrix, codes: Codes) -> float:
-    seen = classes_seen(codes) if not learner.classes_ or learner.classes == "any" else None
+    seen = classes_seen(codes) if learner.escape > 0.0 else None
     return best_in_class_ball(X, codes, len(learner.classes_), proven.radius, seen=seen).loss
 
 
@@ -108,6 +112,13 @@ CLASS_SUBJECTS = [
     ClassSubject("AIOLI any one_vs_rest", lambda: AIOLI(classes="any", structure="one_vs_rest"), best=models_of_two),
     ClassSubject("Forest classes", lambda: Forest(trees=3, classes=FIVE)),
     ClassSubject("Forest any", lambda: Forest(trees=3, classes="any")),
+    ClassSubject(
+        "OnlineToBatch any",
+        lambda: OnlineToBatch(AIOLI(classes="any"), states=3),
+        best=softmax_models,
+        foretells=False,
+    ),
+    ClassSubject("OnlineToBatch classes", lambda: OnlineToBatch(AIOLI(2.0), 3, classes=FIVE), foretells=False),
     ClassSubject("OneVsRest of AIOLI", lambda: OneVsRest(AIOLI(), "any"), best=models_of_all_rows),
     ClassSubject("OneVsRest of OGD", lambda: OneVsRest(OGD(), FIVE)),
     ClassSubject("Wide any", lambda: Wide(experts=3, classes="any")),

@@ -44,7 +44,13 @@ Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: c
 
 # What is exported and learns two classes; `Certificate` is a number, and a `Fleet` has one learner a key.
 NO_LEARNERS = {"Announcement", "Announcements", "Certificate", "Fleet", "explain_columns", "explain_row"}
-CLASS_LEARNERS = ["ClassAIOLI", "ClassAuto", "ClassForest", "OneVsRest"]  # `class_subjects.py` has their configurations
+CLASS_LEARNERS = [
+    "ClassAIOLI",
+    "ClassAuto",
+    "ClassForest",
+    "ClassOnlineToBatch",
+    "OneVsRest",
+]  # `class_subjects.py` has their configurations
 LEARNERS = sorted(set(aioli.__all__) - NO_LEARNERS - set(CLASS_LEARNERS))
 
 LOOPS = 1e-10  # a single row and many are played by loops that are compiled apart, and round apart

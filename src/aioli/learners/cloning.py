@@ -1,14 +1,22 @@
 """Copies a learner for use inside another object, and teaches it rows; weights that it cannot take are refused."""
 
 import copy
-from collections.abc import Sequence, Sized
+from collections.abc import Sized
 from inspect import signature
 
 from aioli.errors import CapabilityMissing, ParameterRefused
 from aioli.learners.auto.auto import Auto
-from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, learns_late, require_fresh, weighs
+from aioli.learners.protocol import (
+    AnyLearner,
+    ClassLearner,
+    Learner,
+    learns_late,
+    require_fresh,
+    require_no_rows,
+    weighs,
+)
 from aioli.numerics.compiling import Vector
-from aioli.outcomes.class_labels import Label
+from aioli.outcomes.class_labels import Classes
 
 __all__ = ["fresh_copy", "fresh_for_classes", "learn_rows", "learn_rows_as_batch", "takes_classes"]
 
@@ -27,29 +35,29 @@ def takes_classes(template: AnyLearner | None) -> bool:
     return isinstance(template, (Learner, ClassLearner)) and "classes" in signature(type(template)).parameters
 
 
-def fresh_for_classes(template: AnyLearner | None, labels: Sequence[Label]) -> ClassLearner:
-    """Return a learner of the template's parameters for these classes that has seen nothing.
+def fresh_for_classes(template: AnyLearner | None, labels: Classes) -> ClassLearner:
+    """Return a learner of the template's parameters for these classes, or "any", that has seen nothing.
 
     A template for two classes is made again for these; one that has declared its classes must have declared these.
     """
+    wanted = labels if isinstance(labels, str) else list(labels)
     if template is None:
-        return _of_classes(Auto(classes=list(labels)))
-    if template.rounds:
-        require_fresh(template, "; give a fresh one: a copy of it will learn")
+        return _of_classes(Auto(classes=wanted))
+    require_no_rows(template, "; give a fresh one: a copy of it will learn")
     if not takes_classes(template):
         raise CapabilityMissing(
-            f"{type(template).__name__} is for two classes, and {len(labels)} came; use Auto or AIOLI, or "
+            f"{type(template).__name__} is for two classes, and more are asked for; use Auto or AIOLI, or "
             f"OneVsRest({type(template).__name__}())"
         )
     given = {name: vars(template)[name] for name in signature(type(template)).parameters if name in vars(template)}
     declared = given.get("classes")
-    if declared is not None and not isinstance(declared, str) and set(declared) != set(labels):
+    if declared is not None and not isinstance(declared, str) and set(declared) != set(wanted):
         raise ParameterRefused(
-            f"the learner was made for the classes {list(declared)}, and {list(labels)} came; give it classes='any'",
+            f"the learner was made for the classes {list(declared)}, and {wanted} came; give it classes='any'",
             parameter="classes",
-            value=list(labels),
+            value=wanted,
         )
-    return _of_classes(type(template)(**{**given, "classes": list(labels)}))
+    return _of_classes(type(template)(**{**given, "classes": wanted}))
 
 
 def _of_classes(made: object) -> ClassLearner:

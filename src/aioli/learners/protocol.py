@@ -43,6 +43,7 @@ __all__ = [
     "require_any_learner",
     "require_fresh",
     "require_learner",
+    "require_no_rows",
     "saves",
     "shards",
     "takes_sparse_rows",
@@ -315,7 +316,12 @@ def require_any_learner(learner: object, parameter: str = "learner") -> AnyLearn
 def require_fresh(learner: object, advice: str) -> Learner:
     """Return the learner, or refuse one that has learned from rows already, with advice behind how many."""
     given = require_learner(learner)
-    if given.rounds:
-        message = f"learner has learned from {given.rounds} rows already{advice}"
-        raise ParameterRefused(message, parameter="learner", value=given)
+    require_no_rows(given, advice)
     return given
+
+
+def require_no_rows(learner: AnyLearner, advice: str) -> None:
+    """Refuse a learner, of two classes or of more, that has learned from rows already."""
+    if learner.rounds:
+        message = f"learner has learned from {learner.rounds} rows already{advice}"
+        raise ParameterRefused(message, parameter="learner", value=learner)

@@ -18,13 +18,13 @@ __all__ = ["is_restorable", "restore_any_learner", "restore_learner", "snapshot_
 RESTORED_AS = {"DeviceAIOLI": "AIOLI"}  # files do not know of devices
 
 
-def is_restorable(learner: Learner) -> TypeGuard[Saves]:
+def is_restorable(learner: AnyLearner) -> TypeGuard[Saves]:
     """Return whether `restore_learner` can restore this learner: it has snapshots, and aioli exports its class."""
     kind = type(learner)
     return saves(learner) and (kind.__name__ in RESTORED_AS or _exported(kind.__name__) is kind)
 
 
-def snapshot_part(learner: Learner) -> Snapshot:
+def snapshot_part(learner: AnyLearner) -> Snapshot:
     """Return the snapshot of a learner inside another object; refuse one that `restore_learner` could not restore."""
     if not is_restorable(learner):
         raise CapabilityMissing(

@@ -1,34 +1,27 @@
 """Online to batch: one pass over the rows makes a model with a bound on its excess risk."""
 
 import copy
-import math
 from collections.abc import Sequence
-from functools import partial
-from typing import NoReturn, Self
+from typing import Any
 
 import numpy as np
 
-from aioli.errors import AioliError, CapabilityMissing, SnapshotRefused
 from aioli.learners.batch.averaging import average_log_odds, log_odds
-from aioli.learners.batch.reservoir import Reservoir
+from aioli.learners.batch.class_online_to_batch import ClassOnlineToBatch
+from aioli.learners.batch.kept_states import KeepsStates
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.parameters import require_share, require_whole, with_parameters
-from aioli.learners.protocol import Capability, Learner, certifies, names_columns
-from aioli.learners.registry import is_restorable, restore_learner, snapshot_part
-from aioli.learners.remembering import RemembersParts
+from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, knows_classes
+from aioli.learners.registry import restore_learner
 from aioli.numerics.compiling import Vector
-from aioli.snapshots.tree import Plain, Snapshot
-from aioli.states.certificate import Certificate
-from aioli.streams.matrices import Values, as_matrix
+from aioli.outcomes.class_labels import Classes
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.matrices import as_matrix
 from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["OnlineToBatch"]
 
-# what a learner does alone, and not with its earlier states
-ALONE = {Capability.GROWS, Capability.LEARNS_LATE, Capability.MERGES, Capability.MIXES, Capability.SHARDS}
 
-
-class OnlineToBatch(RemembersParts):
+class OnlineToBatch(KeepsStates[Learner]):
     r"""The average of m states of a learner, of rounds drawn uniformly: a batch model (a corollary of the paper).
 
     Let $f_t$ be the learner's prediction function before round t, and τ uniform on 1, …, n. If the rows are drawn
@@ -59,6 +52,9 @@ class OnlineToBatch(RemembersParts):
         the average itself (docs/batch.md); but the bound, divided by this share, is proven only where no prediction
         function whatever beats the best θ of the ball: the regret of the rounds left out, which might be negative, is
         then at least 0 on average. None is 1 for one state, which is the paper's, and ½ for several.
+    classes
+        None is the game of two classes. A list of labels, or "any", makes a `ClassOnlineToBatch` of the learner made
+        for these classes; a learner that was made for some, such as `AIOLI(classes="any")`, does so by itself.
 
     Attributes
     ----------
@@ -94,20 +90,28 @@ class OnlineToBatch(RemembersParts):
     Helmbold, Warmuth. On weak learning. Journal of Computer and System Sciences 50, 1995.
     """
 
+    def __new__(
+        cls,
+        learner: AnyLearner | None = None,
+        states: int = 16,
+        seed: int = 0,
+        share: float | None = None,
+        classes: Classes | None = None,
+    ) -> Any:
+        """Make a model of two classes, or the `ClassOnlineToBatch` of the classes given."""
+        if classes is not None or (isinstance(learner, ClassLearner) and knows_classes(learner)):
+            return ClassOnlineToBatch(learner, states, seed, share, classes)
+        return super().__new__(cls)
+
     def __init__(
-        self, learner: Learner | None = None, states: int = 16, seed: int = 0, share: float | None = None
+        self,
+        learner: Learner | None = None,
+        states: int = 16,
+        seed: int = 0,
+        share: float | None = None,
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made another of others)
     ) -> None:
-        self.learner: Learner = fresh_copy(learner)
-        self.states = require_whole("states", states, least=1)
-        self.seed = require_whole("seed", seed, least=0)
-        self.share = (1.0 if self.states == 1 else 0.5) if share is None else require_share("share", share)
-        self.capabilities = self.learner.capabilities - ALONE
-        if not is_restorable(self.learner):
-            self.capabilities -= {Capability.SAVES}
-        self.rounds = 0
-        self.learner_: Learner = copy.deepcopy(self.learner)
-        self._reservoir = Reservoir(self.states, self.seed)
-        self._kept: list[Learner] = []  # a state for each of the reservoir's slots
+        super().__init__(fresh_copy(learner), states, seed, share)
 
     # ---- predicting
 
@@ -145,162 +149,17 @@ class OnlineToBatch(RemembersParts):
         self.rounds += 1
         return announced
 
-    def learn_many(self, X: object, y: object, weights: object = None) -> Vector:
-        """Play the rows in order; return what the learner announced for each before its label.
-
-        The rounds whose states are kept are those that `learn` row by row keeps; between them, rows are learned at
-        once. If one row is not a row, nothing is learned from any.
-        """
-        table = as_matrix(X, width=self.n_features_, names=self.feature_names_, single=False)
-        count = table.shape[0]
-        labels = as_labels(y, count)
-        stakes = None if weights is None else np.asanyarray(weights)
-        if stakes is not None and stakes.shape != (count,):
-            raise AioliError(
-                f"{count} rows came with weights of shape {stakes.shape}; give one a row (nothing was learned)"
-            )
-        if self._reservoir.next > self.rounds + count:
-            announced = learn_rows(self.learner_, table, labels, stakes)
-            self.rounds += count
-            return announced
-        playing = self._draft()
-        try:
-            announced = playing._play(table, labels, stakes)
-        except ValueError:
-            learn_rows(copy.deepcopy(self.learner_), table, labels, stakes)  # says why, and counts from the first row
-            raise
-        vars(self).update(vars(playing))
-        return announced
-
-    def announce(self, _x: object) -> NoReturn:
-        """Refused: the bound is of states that announced each row just before its label."""
-        raise CapabilityMissing(
-            "OnlineToBatch does not learn late labels: its bound speaks of the states that announced the rows, each "
-            "just before its label; announce by the learner itself, such as Auto, and learn here once labels are known"
-        )
-
-    # ---- what it knows
-
-    def certificate(self, tight: bool = False) -> Certificate:
-        """Return the learner's certificate: nats of regret, in its one pass, proven not to have been exceeded."""
-        if not certifies(self.learner_):
-            raise CapabilityMissing(
-                f"{type(self.learner_).__name__} has no certificate, so its average has none either"
-            )
-        return self.learner_.certificate(tight)
-
-    def excess_risk_bound(self, tight: bool = False) -> float:
-        r"""Return $C_n/n$ in nats: what bounds, **in expectation**, the excess risk of the average over θ of the ball.
-
-        The expectation is over the n rows, drawn independently from one law, and over the rounds kept; so this is one
-        draw of a quantity whose mean is a bound, not a bound for this very sample. `certificate().theorem / n` is the
-        corollary's own, the same for every sample of such rows. Where the certificate is `Auto`'s, θ speaks of columns
-        scaled as they were in each round, and the comparison is with the mean of its n risks. With a `share` below 1
-        it is $C_n/(\text{share}\cdot n)$, which asks for more (see `share`). Infinite before the first row.
-        """
-        return float(self.certificate(tight)) / (self.share * self.rounds) if self.rounds else math.inf
-
-    @property
-    def loss(self) -> float:
-        """Return the sum of the losses of what the learner announced, in nats."""
-        return self.learner_.loss
-
-    @property
-    def n_features_(self) -> int | None:
-        """Return how many columns a row has; None before the first row."""
-        return self.learner_.n_features_
-
-    @property
-    def kept_rounds_(self) -> list[int]:
-        """Return the rounds, counted from 1, whose states are averaged, in order; a state is that before its round."""
-        return sorted(self._reservoir.rounds[slot] for slot in self._slots())
-
-    @property
-    def feature_names_(self) -> list[str] | None:
-        """Return the names of the columns; None until given, or where the learner knows none."""
-        return self.learner_.feature_names_ if names_columns(self.learner_) else None
-
-    @feature_names_.setter
-    def feature_names_(self, names: Sequence[str] | None) -> None:
-        for state in (self.learner_, *self._kept):
-            if not names_columns(state):
-                raise CapabilityMissing(f"{type(state).__name__} knows no names of columns")
-            state.feature_names_ = None if names is None else list(names)
-
-    # ---- its life
-
-    def snapshot(self) -> Snapshot:
-        """Return the learner, the states kept of it, and the reservoir that chooses them.
-
-        For learners that have a snapshot themselves, as all of the package have.
-        """
-        learners = {"template": self.learner, "learner": self.learner_}
-        learners |= {f"state {i}": state for i, state in enumerate(self._kept)}
-        parts = {name: snapshot_part(learner) for name, learner in learners.items()}
-        values: dict[str, Plain] = {
-            "parameters": {"states": self.states, "seed": self.seed, "share": self.share},
-            "rounds": self.rounds,
-        }
-        return Snapshot("OnlineToBatch", values, parts=parts | {"reservoir": self._reservoir.snapshot()})
-
-    @classmethod
-    def restore(cls, snapshot: Snapshot) -> Self:
-        """Make an equal model from a snapshot; it goes on bit for bit the same."""
-        given = snapshot.of("OnlineToBatch")
-        model = with_parameters(partial(cls, restore_learner(given.part("template"))), given)
-        model.learner_ = restore_learner(given.part("learner"))
-        model._reservoir = reservoir = Reservoir.restore(given.part("reservoir"))
-        model._kept = [restore_learner(given.part(f"state {i}")) for i in range(len(reservoir.rounds))]
-        model.rounds = given.whole("rounds")
-        if reservoir.size != model.states or model.rounds >= reservoir.next:
-            raise SnapshotRefused(
-                f"{len(model._kept)} of {reservoir.size} states, of rounds {reservoir.rounds}, came with "
-                f"{model.rounds} rounds and room for {model.states} states"
-            )
-        return model
-
-    def __repr__(self) -> str:
-        suffix = f"  # {self.rounds} rows, {len(self._slots())} states averaged" if self.rounds else ""
-        return f"OnlineToBatch({self.learner!r}, states={self.states}, seed={self.seed}, share={self.share:g}){suffix}"
-
     # ---- within
 
-    def _slots(self) -> list[int]:
-        """Return the reservoir's slots of rounds in the last `share` of all; the latest round's where there is none."""
-        rounds = self._reservoir.rounds
-        first = (1.0 - self.share) * self.rounds
-        return [i for i, t in enumerate(rounds) if t > first] or [i for i, t in enumerate(rounds) if t == max(rounds)]
+    @classmethod
+    def _restored(cls, snapshot: Snapshot) -> Learner:
+        return restore_learner(snapshot)
 
-    def _averaged(self) -> list[Learner]:
-        return [self._kept[slot] for slot in self._slots()] or [self.learner_]
+    def _labels(self, y: object, count: int) -> Vector:
+        return as_labels(y, count)
 
-    def _keep(self, state: Learner) -> None:
-        slot = self._reservoir.admit()
-        self._kept[slot : slot + 1] = [state]
-
-    def _draft(self) -> Self:
-        """Return a copy to learn with, dropped if a row is refused; states kept never change, so they are shared."""
-        draft = type(self).__new__(type(self))
-        vars(draft).update(vars(self))
-        draft.learner_, draft._reservoir = copy.deepcopy(self.learner_), copy.deepcopy(self._reservoir)
-        draft._kept = list(self._kept)
-        return draft
-
-    def _play(self, table: Values, labels: Vector, stakes: Vector | None) -> Vector:
-        """Learn the rows between two rounds that enter the reservoir at once; keep the state before each of these."""
-        announced = np.empty(len(labels))
-        start = 0
-        while start < len(labels):
-            if self._reservoir.next == self.rounds + 1:
-                self._keep(copy.deepcopy(self.learner_))
-            end = min(len(labels), start + self._reservoir.next - self.rounds - 1)
-            part = slice(start, end)
-            announced[part] = learn_rows(
-                self.learner_, table[part], labels[part], None if stakes is None else stakes[part]
-            )
-            self.rounds += end - start
-            start = end
-        return announced
+    def _together(self, announced: Sequence[Vector]) -> Vector:
+        return np.concatenate(announced)
 
     def _check(self, X: object, single: bool = False) -> None:
         """Refuse rows of another width; a state kept from before the first row could not, as it knows no width."""
