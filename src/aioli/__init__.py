@@ -38,6 +38,8 @@ _HOMES = {
     "OnlineToBatch": "aioli.learners.batch.online_to_batch",
     "RandomFeatures": "aioli.learners.kernel.random_features",
     "SMP": "aioli.learners.baselines.smp",
+    "TableEncoder": "aioli.streams.table_encoder",
+    "TableLearner": "aioli.store.table_learner",
     "Wide": "aioli.learners.wide",
     "explain_columns": "aioli.evaluate.explaining",
     "explain_row": "aioli.evaluate.explaining",
@@ -69,6 +71,8 @@ __all__ = [
     "OneVsRest",
     "OnlineToBatch",
     "RandomFeatures",
+    "TableEncoder",
+    "TableLearner",
     "Wide",
     "explain_columns",
     "explain_row",
@@ -101,6 +105,8 @@ if TYPE_CHECKING:
     from aioli.learners.kernel.random_features import RandomFeatures
     from aioli.learners.wide import Wide
     from aioli.states.certificate import Certificate
+    from aioli.store.table_learner import TableLearner
+    from aioli.streams.table_encoder import TableEncoder
 
 
 def __getattr__(name: str) -> object:

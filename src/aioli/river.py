@@ -2,6 +2,7 @@
 
 import copy
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from datetime import date, time
 from itertools import repeat
 from numbers import Real
 from operator import itemgetter
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from aioli.errors import LabelRefused
+from aioli.errors import LabelRefused, RowRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.announced_rows import AnnouncedRows, PredictedRow
 from aioli.learners.announcements import Announcement
@@ -41,6 +42,8 @@ from aioli.streams.dictionaries import (
     spread_rows,
     with_labels,
 )
+from aioli.streams.files.table import Features
+from aioli.streams.table_encoder import TableEncoder
 
 try:
     import narwhals.stable.v2 as nw
@@ -52,6 +55,7 @@ except ImportError as missing:
 __all__ = ["AIOLIClassifier"]
 
 MOST_WAITING = 100_000  # rows whose labels may be out
+WORDS = (str, date, time, type(None))  # what is encoded, and no number
 LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled when keys have filled them
 
 
@@ -84,7 +88,8 @@ class AIOLIClassifier(MiniBatchClassifier):
     Columns are in the order in which their keys came, those that came together in sorted order: the order within a
     dictionary never matters. The labels False, 0 and -1 are the learner's 0, True and 1 its 1; of other labels, the
     first to come is its 0. A label that has not come yet is called by what it must be, or None where nobody can know;
-    before the first, they are False and True. Values must be numbers: encode others in a pipeline. Whatever is refused
+    before the first, they are False and True. A row of words, dates or missing values (None) is encoded as the command
+    encodes files (`TableEncoder`), and so is every row from then on; mini-batches must be numbers. Whatever is refused
     leaves no trace.
 
     Examples
@@ -109,6 +114,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._pick: Callable[[Any], Any] | None = None
         self._y_name: str | None = None
         self._late = self._many is None and learns_late(self._learner)
+        self._table: TableEncoder | None = None  # how rows are encoded, once one came that is not all numbers
         self._last: PredictedRow | None = None
         self._waiting = AnnouncedRows(MOST_WAITING)
         self._heard_late = False  # whether a label has come after another row
@@ -117,6 +123,23 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
         """Learn from a row and its label; w multiplies the row's loss."""
+        if self._table is None:
+            try:
+                self._learn_numbers(x, y, w)
+                return
+            except RowRefused as error:
+                if error.remedy != ENCODE or not isinstance(error.value, WORDS):
+                    raise
+        table = TableEncoder() if self._table is None else self._table
+        mark = table.mark()
+        try:
+            self._learn_numbers(_features(table, table.encode(x)), y, w)
+        except BaseException:
+            table.undo(mark)
+            raise
+        self._table = table
+
+    def _learn_numbers(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
         if self._many is not None:
             if w == 1.0 and x.keys() <= self._columns.keys() and self._many.rounds:
                 self._many.learn(self._row(x), y)
@@ -141,6 +164,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
         """Return the probability of each label."""
+        x = self._numbers(x)
         if self._many is not None:
             return dict(zip(self._many.classes_, self._of_many(self._row(x), single=True)[0].tolist(), strict=True))
         p = self._learner.predict(self._row(x))
@@ -151,6 +175,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     def predict_one(self, x: Mapping[Any, Any], **_: Any) -> Any:
         """Return the likeliest label."""
+        x = self._numbers(x)
         if self._many is not None:
             p_of_each = self._of_many(self._row(x), single=True)[0]
             return self._many.classes_[int(p_of_each.argmax())] if len(p_of_each) else None
@@ -195,6 +220,15 @@ class AIOLIClassifier(MiniBatchClassifier):
         return to_native_series(likelier, name=self._y_name, like=frame)
 
     # ---- within
+
+    def _numbers(self, x: Mapping[Any, Any]) -> Mapping[Any, Any]:
+        """Return a row to predict as numbers; before any other was learned, what is no number counts as absent."""
+        if self._table is not None:
+            return _features(self._table, self._table.transform(x))
+        if self._pick is not None and len(x) == len(self._columns):  # as ever, without a look at every value
+            return x
+        others = [key for key, value in x.items() if isinstance(value, WORDS)]
+        return {key: value for key, value in x.items() if key not in others} if others else x
 
     def _remember(self, x: Mapping[Any, Any], method: int) -> None:
         """Remember the row just predicted, and announce the one before it: its label, not having come next, is late."""
@@ -337,6 +371,12 @@ class AIOLIClassifier(MiniBatchClassifier):
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         yield {}
         yield {"learner": AIOLI()}
+
+
+def _features(table: TableEncoder, X: Features) -> dict[str, float]:
+    """Return an encoded row by the names of its features."""
+    row = X[0] if isinstance(X, np.ndarray) else X.toarray()[0]
+    return dict(zip(table.features, row.tolist(), strict=False))
 
 
 def _matrix(frame: nw.DataFrame[Any]) -> Vector:

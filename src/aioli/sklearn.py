@@ -1,11 +1,13 @@
 """A scikit-learn classifier over any learner, for pipelines, searches and displays."""
 
+import copy
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from aioli.evaluate.run import widen
 from aioli.learners.batch.any_order import learn_in_any_order, plan_for
 from aioli.learners.batch.averaging import average_log_odds, average_log_probabilities, log_odds
 from aioli.learners.batch.online_to_batch import OnlineToBatch
@@ -24,6 +26,8 @@ from aioli.learners.protocol import (
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.outcomes.class_labels import Label
+from aioli.streams.raw_columns import is_raw
+from aioli.streams.table_encoder import TableEncoder
 
 if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that are used
 
@@ -48,7 +52,9 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that a
 
     check_array: Any
     check_classification_targets: Any
+    check_consistent_length: Any
     check_is_fitted: Any
+    column_or_1d: Any
     type_of_target: Any
     validate_data: Any
     LabelEncoder: Any
@@ -56,7 +62,7 @@ else:
     try:
         from sklearn.base import BaseEstimator, ClassifierMixin
         from sklearn.preprocessing import LabelEncoder
-        from sklearn.utils import check_array
+        from sklearn.utils import check_array, check_consistent_length, column_or_1d
         from sklearn.utils.multiclass import check_classification_targets, type_of_target
         from sklearn.utils.validation import check_is_fitted, validate_data
     except ImportError as missing:
@@ -74,7 +80,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     with a stream, batch by batch, all of whose rows are announced before the first of their labels. The rows of
     `predict_proba` are $(1-p, p)$, where p is what the learner would announce if the row came next, averaged where
     there are several. Of more than two classes they are those of `learner(classes=…)`, in the order of `classes_`.
-    Dense, CSR, pandas and polars rows; any labels.
+    Dense, CSR, pandas and polars rows; any labels. Frames with words, dates or missing values, and lists of
+    dictionaries, are encoded as the command encodes files (`TableEncoder`).
 
     Parameters
     ----------
@@ -105,6 +112,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         The labels, sorted; where there are two, p is the probability of the second.
     n_features_in_, feature_names_in_
         The number of the columns, and their names where the rows of the first call had any.
+    table_
+        How columns that are not all numbers are encoded; None where all are.
     coef_, intercept_
         The centre w of what the learner knows, where it has one, as `AIOLI` does. Its predictions hedge, so they are
         nearer to ½ than w alone would say. One row a class, where there are more than two.
@@ -136,6 +145,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     classes_: Any
     n_features_in_: int
     feature_names_in_: Any
+    table_: TableEncoder | None = None
 
     def __init__(
         self,
@@ -179,6 +189,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         """
         with _all_or_nothing(self):
             first = "learners_" not in vars(self)
+            if not first and self.table_ is not None:  # put back where the call is refused
+                self.table_, self.learners_ = copy.deepcopy((self.table_, self.learners_))
             if first and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             rows, labels = self._validated(X, y, reset=first)
@@ -197,6 +209,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
             rows, codes, stakes = rows_of_weight(rows, codes, stakes)
             for learner in self.learners_ if len(codes) else ():
+                if self.table_ is not None:
+                    widen(learner, rows.shape[1], self.table_.features)
                 learn_rows_as_batch(learner, rows, codes if self._plays_two() else self._told(codes), stakes)
         return self
 
@@ -281,11 +295,27 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(np.mean([learner.predict_many(rows) for learner in learners], axis=0))
 
     def _rows(self, X: object) -> Any:
+        if self.table_ is not None:
+            return self.table_.transform(X)
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
 
     def _validated(self, X: object, y: object, reset: bool) -> tuple[Any, Any]:
+        if reset:
+            self.table_ = TableEncoder() if is_raw(X) else None
+        if self.table_ is not None:
+            return self._encoded(self.table_, X, y, reset)
         rows, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=np.float64, order="C")
         check_classification_targets(labels)
+        return rows, labels
+
+    def _encoded(self, table: TableEncoder, X: object, y: object, reset: bool) -> tuple[Any, Any]:
+        """Return rows that are not all numbers as features, and their labels."""
+        rows, labels = table.encode(X), column_or_1d(y, warn=True)
+        check_consistent_length(rows, labels)
+        check_classification_targets(labels)
+        if reset:
+            self.feature_names_in_ = np.array(list(table.kinds), dtype=object)
+            self.n_features_in_ = len(self.feature_names_in_)
         return rows, labels
 
     def _fresh(self, classes: Any) -> AnyLearner:
@@ -311,7 +341,8 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         self.learners_ = many or [learner for learner in learners if plays_two_classes(learner)]
         for learner in self.learners_:
             if names_columns(learner) and "feature_names_in_" in vars(self):
-                learner.feature_names_ = self.feature_names_in_.tolist()
+                table = self.table_
+                learner.feature_names_ = self.feature_names_in_.tolist() if table is None else list(table.features)
         return passes
 
     def _centre(self) -> Matrix:

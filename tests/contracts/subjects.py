@@ -42,8 +42,10 @@ __all__ = ["LEARNERS", "LOOPS", "SUBJECTS", "Model", "Subject", "Table"]
 Table: TypeAlias = Any  # rows, as a matrix or a sparse one
 Model: TypeAlias = Any  # a learner of any capabilities, or a batch estimator: contracts ask before they call
 
-# What is exported and learns two classes; `Certificate` is a number, and a `Fleet` has one learner a key.
-NO_LEARNERS = {"Announcement", "Announcements", "Certificate", "Fleet", "explain_columns", "explain_row"}
+# What is exported and learns two classes; `Certificate` is a number, a `Fleet` has one learner a key, and tables are of
+# rows as people have them (`tests/store/test_table_learner.py`).
+TABLES = {"TableEncoder", "TableLearner"}
+NO_LEARNERS = {"Announcement", "Announcements", "Certificate", "Fleet", "explain_columns", "explain_row"} | TABLES
 CLASS_LEARNERS = [
     "ClassAIOLI",
     "ClassAuto",

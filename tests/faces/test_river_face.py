@@ -218,8 +218,7 @@ def test_what_is_refused_says_why_and_leaves_no_trace() -> None:
     for _ in range(2):  # before anything was learned, and after
         before = pickle.dumps(model)
         bad_rows: list[tuple[dict[str, Any], Any, str]] = [
-            ({"a": "1.5"}, True, "'a' is '1.5'; give numbers"),
-            ({"a": 1.0, "b": None}, True, "'b' is None; give numbers"),
+            ({"a": "1.5", "b": [1.0]}, True, "is a list"),
             ({"a": [1.0, 2.0]}, True, r"'a' is \[1.0, 2.0\]"),
             ({"a": 1.0, "b": [1.0, 2.0]}, True, r"'b' is \[1.0, 2.0\]"),
             ({"a": 10**400}, True, "'a' is 1000"),

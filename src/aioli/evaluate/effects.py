@@ -21,6 +21,7 @@ from aioli.numerics.logistic import sigmoid
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
 from aioli.streams.encoding import Encoder
+from aioli.streams.exclusive_features import exclusive
 from aioli.streams.scaling import Scaler
 
 __all__ = ["Coefficient", "Effect", "Effects", "coefficients", "effects", "unit_of"]
@@ -142,7 +143,7 @@ def _steps(model: _Linear, levels: Mapping[int, Sequence[int]]) -> Matrix:
 
 def _levels(taught: Snapshot) -> Mapping[int, Sequence[int]]:
     encoder = taught.part("encoder")
-    return Encoder.restore(encoder).exclusive() if encoder.kind == "Encoder" else {}
+    return exclusive(Encoder.restore(encoder)) if encoder.kind == "Encoder" else {}
 
 
 def _linear(learner: Learner) -> _Linear | None:

@@ -10,7 +10,7 @@ from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import os_errors_naming
 
-__all__ = ["load_model", "require_saves", "save_model"]
+__all__ = ["STREAM", "load_model", "require_saves", "save_model"]
 
 STREAM = "stream"  # the part of a model's snapshot that is the stream's
 

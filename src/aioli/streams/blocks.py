@@ -16,7 +16,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import Position, Skipped, SparseTable, Table, Tables, Texts
 from aioli.streams.files.where import Numbered, Where
 
-__all__ = ["block_rows", "in_blocks", "split_position"]
+__all__ = ["block_rows", "in_blocks", "row_slice", "split_position"]
 
 ROWS = 8192  # of a block, at most
 LEAST_ROWS = 64
@@ -64,7 +64,7 @@ def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Positi
         if pending:
             whole, pending = replace(whole, skipped=[*((0, message) for message in pending), *whole.skipped]), []
         begin, before, first, passed = before, whole.after, passed, 0
-        waiting.append(_rows(whole, first, len(whole)))
+        waiting.append(row_slice(whole, first, len(whole)))
         count += len(waiting[-1])
         while count >= rows:
             count -= rows
@@ -72,8 +72,8 @@ def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Positi
             taken = len(last) - count
             first += taken
             after: Position = {"reader": begin, "passed": first} if count else {"reader": before, "passed": 0}
-            yield replace(_joined([*waiting, _rows(last, 0, taken)]), after=after)
-            waiting = [_rows(last, taken, len(last))] if count else []
+            yield replace(_joined([*waiting, row_slice(last, 0, taken)]), after=after)
+            waiting = [row_slice(last, taken, len(last))] if count else []
     if count:
         yield replace(_joined(waiting), after={"reader": before, "passed": 0})
     if pending:
@@ -82,7 +82,7 @@ def in_blocks(tables: Iterable[Table | SparseTable], rows: int, position: Positi
         raise failure
 
 
-def _rows(table: Table | SparseTable, first: int, stop: int) -> Table | SparseTable:
+def row_slice(table: Table | SparseTable, first: int, stop: int) -> Table | SparseTable:
     """Return some consecutive rows of a table. Columns that are new come with its first row."""
     if first == 0 and stop == len(table):
         return table

@@ -18,18 +18,18 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import Self, TypeAlias
+from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.fair_shares import admitted
-from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Csr, Features, Table, Texts
+from aioli.streams.feature_rows import Ones, add_rows, as_matrix_of, as_sparse
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Features, Table, Texts
 
-__all__ = ["Encoder", "column_kinds"]
+__all__ = ["Encoder", "Mark", "column_kinds"]
 
 CAP = 256  # features that categories may have of their own, for learners of d² numbers
 WIDE_CAP = 1 << 18  # likewise, for learners that take sparse rows
@@ -40,9 +40,22 @@ WORD_CAP = 1 << 18  # features that words may have of their own
 WORD_BUCKETS = 1 << 12
 WORD_BUCKET = "rare words, bucket"
 WORD = re.compile(r"\w+")
-Ones: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows and features where there is a 1
 WEEK = 7.0
 THURSDAY = 3.0  # the first of January 1970, Monday being 0
+
+
+class Mark(NamedTuple):
+    """What an encoder remembered at a moment."""
+
+    features: int
+    rows: int
+    shared: int
+    missing: dict[str, int]
+    categories: dict[str, int]
+    words: dict[str, int]
+    kinds: dict[str, str]
+    late: list[str]
+    sums: dict[str, list[float]]
 
 
 class Encoder:
@@ -78,8 +91,13 @@ class Encoder:
         for name in self._in_order(name for name, kind in self.kinds.items() if kind == NUMBER):
             self._place(name)
         for name in self._in_order(name for name, kind in self.kinds.items() if kind == DATE):
-            for feature in self._date_features(name):
+            for feature in self.date_features(name):
                 self._place(feature)
+
+    @property
+    def given_cap(self) -> int | None:
+        """The cap as it was given."""
+        return self._cap
 
     @property
     def cap(self) -> int:
@@ -117,7 +135,7 @@ class Encoder:
         names = self._in_order(name for name in table.texts if self.kinds[name] != TEXT)
         ones += self._one_hot({name: table.texts[name] for name in names})
         shape = len(table), len(self.features)
-        return _as_sparse(shape, dense, ones) if self.sparse else _as_matrix(shape, dense, ones)
+        return as_sparse(shape, dense, ones) if self.sparse else as_matrix_of(shape, dense, ones)
 
     def _add_sums(self, table: Table) -> None:
         """Add the values to the sums behind the means, one after the other, so that no cut of the rows moves a bit."""
@@ -176,13 +194,13 @@ class Encoder:
         self, name: str, days: Vector, unreadable: Mapping[int, str], ones: list[Ones]
     ) -> list[tuple[int, Vector]]:
         """Return the features of a date. Missing days are filled; the day of the week and the hour follow from them."""
-        places = [self._place(feature) for feature in self._date_features(name)]
+        places = [self._place(feature) for feature in self.date_features(name)]
         filled = self._fill_missing(name, days, unreadable, ones)
         parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
         present = ~np.isnan(days) if name in self._late else np.full(len(days), True)
         return [(place, np.where(present, part, 0.0)) for place, part in zip(places, parts, strict=True)]
 
-    def _date_features(self, name: str) -> tuple[str, str, str]:
+    def date_features(self, name: str) -> tuple[str, str, str]:
         """Return the names of a date's features: its day since 1970, the day of its week from Monday, its hour."""
         return name, self._derived_name(f"{name}, weekday"), self._derived_name(f"{name}, hour")
 
@@ -246,24 +264,20 @@ class Encoder:
         self.shared += 1
         return self._place(f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}")
 
-    def exclusive(self) -> dict[int, list[int]]:
-        """Return, for the index of each 0/1 feature, the indices of it and of the features that exclude it.
+    def mark(self) -> "Mark":
+        """Return what `undo` needs to forget all that is encoded from now on. O(columns)."""
+        counts = (dict(self.missing), dict(self.categories), dict(self.words))
+        sums = {name: list(pair) for name, pair in self._sums.items()}
+        return Mark(len(self.features), self._rows, self.shared, *counts, dict(self.kinds), list(self._late), sums)
 
-        These are the levels of one categorical column: a row has one of them. Any other 0/1 feature, such as
-        "size is missing", is alone. Features of numbers and dates are left out.
-        """
-        columns = sorted(self.categories, key=len)  # of two names that fit, the longer one is the column's
-        owners: dict[int, str] = {}
-        for name in columns:
-            marks = (f"{name}=", f"{name} is missing", f"{name} is unreadable")
-            owners |= {place: name for place, feature in enumerate(self.features) if feature.startswith(marks)}
-        dense = {name for name, kind in self.kinds.items() if kind == NUMBER}
-        dense |= {part for name, kind in self.kinds.items() if kind == DATE for part in self._date_features(name)}
-        levels: dict[str, list[int]] = {name: [] for name in columns}
-        for place, name in owners.items():
-            levels[name].append(place)
-        alone = {place: [place] for place, feature in enumerate(self.features) if feature not in dense}
-        return alone | {place: levels[name] for place, name in owners.items() if self.features[place] not in dense}
+    def undo(self, mark: "Mark") -> None:
+        """Forget what was encoded since the mark. O(columns and new features)."""
+        for feature in self.features[mark.features :]:
+            del self._places[feature]
+        del self.features[mark.features :]
+        self._rows, self.shared = mark.rows, mark.shared
+        self.missing, self.categories, self.words = mark.missing, mark.categories, mark.words
+        self.kinds, self._late, self._sums = mark.kinds, mark.late, mark.sums
 
     def snapshot(self) -> Snapshot:
         """Return the columns, the features in their order, the counts, and the sums behind the columns' means."""
@@ -312,34 +326,5 @@ def column_kinds(snapshot: Snapshot) -> dict[str, str]:
     return dict(zip(names, kinds, strict=True))
 
 
-def _as_matrix(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[Ones]) -> Matrix:
-    X = np.zeros(shape)
-    for place, values in dense:
-        X[:, place] = values
-    for rows, places in ones:
-        X[rows, places] = 1.0
-    return X
-
-
-def _as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[Ones]) -> Csr:
-    from scipy import sparse  # loaded where it is needed: a process starts sooner without it
-
-    every = np.arange(shape[0])
-    entries = [(values, every, np.full(shape[0], place)) for place, values in dense]
-    entries += [(np.ones(len(rows)), rows, places) for rows, places in ones]
-    values, rows, places = (np.concatenate(parts) for parts in zip(*entries, strict=True))
-    X = sparse.csr_array((values, (rows, places)), shape=shape)
-    X.eliminate_zeros()
-    return X
-
-
 def _hash(feature: str) -> int:
     return zlib.crc32(feature.encode("utf-8", "surrogatepass"))
-
-
-@compiled("void(f8[:,::1],f8[::1])")
-def add_rows(X: Matrix, sums: Vector) -> None:
-    """Add each row to the sums of the columns, row after row: NumPy takes longer where rows are short. O(d) a row."""
-    for t in range(len(X)):
-        for j in range(X.shape[1]):
-            sums[j] += X[t, j]

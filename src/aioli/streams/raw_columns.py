@@ -1,0 +1,231 @@
+"""Rows as Python has them, such as data frames and dictionaries, as named columns of numbers, days or texts."""
+
+import json
+import math
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from datetime import date, time
+from decimal import Decimal
+from functools import partial
+from numbers import Real
+from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import RowRefused
+from aioli.numerics.compiling import Vector
+from aioli.streams.files.cell_values import POINT, converted, is_missing, number_in
+from aioli.streams.files.dates import days_in
+from aioli.streams.files.jsonlines import flat_row
+from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
+from aioli.streams.files.where import Numbered, Where
+
+__all__ = ["RawColumn", "RawColumns", "column_of_values", "columns_of", "is_raw", "table_of_columns"]
+
+Frame: TypeAlias = Any  # of pandas, polars or pyarrow, none of which must be installed
+A_DAY = 86_400_000_000  # microseconds
+
+
+class RawColumn:
+    """A column as it came: numbers (NaN is missing), days since 1970, or texts (None is missing)."""
+
+    def __init__(
+        self, kind: str, numbers: Vector | None = None, texts: Texts | None = None, settled: bool = False
+    ) -> None:
+        self.kind, self._numbers, self._texts = kind, numbers, texts
+        self._settled = settled or texts is None  # what it is, its type says
+
+    @property
+    def sample(self) -> Sequence[str | None] | str:
+        """What the recogniser looks at: the texts, or what the type says."""
+        return self._texts if self._texts is not None and not self._settled else self.kind
+
+    @property
+    def is_typed(self) -> bool:
+        """Whether the values are numbers or days, and no texts."""
+        return self._texts is None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether every value is missing."""
+        if self._texts is not None:
+            return all(text is None or is_missing(text) for text in self._texts)
+        return self._numbers is not None and bool(np.isnan(self._numbers).all())
+
+    def texts(self, label: bool = False) -> Texts:
+        """Return the values as texts, None where one is missing."""
+        if self._texts is not None:
+            return [None if text is None or is_missing(text, label) else text for text in self._texts]
+        assert self._numbers is not None
+        return [None if math.isnan(x) else json.dumps(int(x) if x.is_integer() else x) for x in self._numbers.tolist()]
+
+    def as_numbers(self, kind: str, notation: str) -> tuple[Vector, dict[int, str]]:
+        """Return the values as numbers or days, NaN where one is missing; and by row what cannot be read."""
+        if self._texts is not None:
+            return converted(self.texts(), partial(number_in if kind == NUMBER else days_in, notation=notation))
+        assert self._numbers is not None
+        infinite = np.isinf(self._numbers)
+        if not infinite.any():
+            return self._numbers, {}
+        found = {t: str(self._numbers[t]) for t in np.flatnonzero(infinite).tolist()}
+        return np.where(infinite, np.nan, self._numbers), found
+
+
+RawColumns: TypeAlias = dict[str, RawColumn]
+
+
+@runtime_checkable
+class _HasColumns(Protocol):
+    """A data frame: of pandas, polars or pyarrow."""
+
+    @property
+    def columns(self) -> Iterable[object]: ...
+
+
+def is_raw(data: object) -> bool:
+    """Return whether these are rows that learners of numbers do not take: dictionaries, or a frame with other columns.
+
+    >>> is_raw({"colour": "red"}), is_raw([[1.0, 2.0]])
+    (True, False)
+    """
+    if isinstance(data, Mapping):
+        return True
+    if isinstance(data, Sequence):
+        return len(data) > 0 and isinstance(data[0], Mapping)
+    if not isinstance(data, _HasColumns) or isinstance(data, np.ndarray):
+        return False
+    return any(_is_categorical(data, name) or _array(data, name).dtype.kind not in "biuf" for name in _names(data))
+
+
+def columns_of(data: object) -> tuple[RawColumns, int, bool]:
+    """Return the columns of a frame, a dictionary or a list of dictionaries, its rows, and whether keys may be absent.
+
+    >>> columns, rows, _ = columns_of([{"size": 1.5, "colour": "red"}, {"size": None}])
+    >>> rows, columns["size"].sample, columns["colour"].sample
+    (2, 'number', ['red', None])
+    """
+    if isinstance(data, Mapping):
+        data = [data]
+    if isinstance(data, _HasColumns) and not isinstance(data, np.ndarray):
+        names = _names(data)
+        return {name: _of_frame(data, name) for name in names}, _length(data), False
+    if isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(row, Mapping) for row in data):
+        rows = [flat_row({_text(key): value for key, value in row.items()}, the_row(t)) for t, row in enumerate(data)]
+        found = {
+            name: column_of_values([row.get(name) for row in rows])
+            for name in dict.fromkeys(k for r in rows for k in r)
+        }
+        return {name: column for name, column in found.items() if not column.is_empty}, len(rows), True
+    raise RowRefused(
+        f"is {type(data).__name__}",
+        remedy="give a data frame, a dictionary or a list of dictionaries; rows of numbers go to the learner itself",
+        place="the data",
+    )
+
+
+def the_row(row: int) -> Where:
+    """Return what names a row in messages."""
+    return Numbered("the data", "row", range(row, row + 1))
+
+
+def table_of_columns(
+    columns: RawColumns, kinds: Mapping[str, str], notations: Mapping[str, str], rows: int, new: Mapping[str, str]
+) -> Table:
+    """Return the columns as a table, each read as its kind says; one that is absent is missing in every row."""
+    numbers: dict[str, Vector] = {}
+    days: dict[str, Vector] = {}
+    texts: dict[str, Texts] = {}
+    unreadable: dict[str, dict[int, str]] = {}
+    none: Texts = [None] * rows
+    for name, kind in kinds.items():
+        column = columns.get(name, RawColumn(CATEGORY, texts=none))
+        if kind in (NUMBER, DATE):
+            held = numbers if kind == NUMBER else days
+            held[name], cells = column.as_numbers(kind, notations.get(name, POINT))
+            unreadable |= {name: cells} if cells else {}
+        elif kind in (CATEGORY, TEXT):
+            texts[name] = column.texts()
+    matrix = np.column_stack(list(numbers.values())) if numbers else np.empty((rows, 0))
+    where = Numbered("the data", "row", range(rows))
+    complete = not np.isnan(matrix).any()
+    return Table(list(numbers), matrix, texts, None, where, {}, complete, days, dict(new), unreadable=unreadable)
+
+
+def _names(frame: Frame) -> list[str]:
+    names = frame.column_names if hasattr(frame, "column_names") else frame.columns  # pyarrow's columns are arrays
+    texts = [_text(name) for name in names]
+    if len(set(texts)) < len(texts):
+        raise RowRefused("has two columns of one name", remedy="rename one", place="the data")
+    return texts
+
+
+def _text(name: object) -> str:
+    return name if isinstance(name, str) else str(name)
+
+
+def _length(frame: Frame) -> int:
+    return int(frame.num_rows) if hasattr(frame, "num_rows") else len(frame)
+
+
+def _series(frame: Frame, name: str) -> Any:
+    if hasattr(frame, "column_names"):
+        return frame.column(name)
+    own: Hashable = next(column for column in frame.columns if _text(column) == name)
+    return frame[own]
+
+
+def _array(frame: Frame, name: str) -> NDArray[Any]:
+    return np.asarray(_series(frame, name))
+
+
+def _is_categorical(frame: Frame, name: str) -> bool:
+    return str(getattr(_series(frame, name), "dtype", "")).lower().startswith(("category", "categorical", "enum"))
+
+
+def _of_frame(frame: Frame, name: str) -> RawColumn:
+    values = _array(frame, name)
+    if _is_categorical(frame, name):
+        return RawColumn(CATEGORY, texts=[_written(value) for value in values.tolist()], settled=True)
+    if values.dtype.kind in "biuf":
+        return RawColumn(NUMBER, values.astype(np.float64))
+    if values.dtype.kind == "M":
+        moments = values.astype("datetime64[us]")
+        return RawColumn(DATE, np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / A_DAY))
+    return column_of_values(cast(list[object], values.tolist()))
+
+
+def column_of_values(values: Sequence[object]) -> RawColumn:
+    """Return a column of Python values: texts where one is a text, else dates, or numbers."""
+    known = [None if _is_none(value) else value for value in values]
+    present = [value for value in known if value is not None]
+    if present and all(isinstance(value, date) for value in present):
+        days = [math.nan if value is None else days_in(cast(date, value).isoformat(), POINT) for value in known]
+        return RawColumn(DATE, np.array([math.nan if day is None else day for day in days], dtype=np.float64))
+    if all(isinstance(value, (Real, Decimal, np.bool_, time)) for value in present):
+        return RawColumn(NUMBER, np.array([_number(value) for value in known], dtype=np.float64))
+    return RawColumn(CATEGORY, texts=[_written(value) for value in known])
+
+
+def _number(value: object) -> float:
+    if isinstance(value, time):
+        return value.hour + value.minute / 60.0 + (value.second + value.microsecond / 1e6) / 3600.0
+    try:
+        return math.nan if value is None else float(cast(float, value))
+    except OverflowError:  # a whole number beyond float64
+        return math.inf
+
+
+def _is_none(value: object) -> bool:
+    """Return whether there is no value: None, NaN, pandas' NA or NaT."""
+    return (
+        value is None or (isinstance(value, float) and value != value) or type(value).__name__ in ("NAType", "NaTType")
+    )
+
+
+def _written(value: object) -> str | None:
+    """Return a value as a text: a string as it is, a moment as ISO 8601 writes it, the rest as JSON does."""
+    if _is_none(value) or isinstance(value, str):
+        return cast("str | None", None if _is_none(value) else value)
+    if isinstance(value, (date, time)):
+        return value.isoformat()
+    return json.dumps(value) if isinstance(value, (bool, int, float)) else str(value)
