@@ -158,6 +158,7 @@ def _run(given: argparse.Namespace) -> int:
             RunOptions(
                 **playing_options(given),
                 labels=given.labels,
+                by=given.by,
                 predictions=given.predictions,
                 save=given.save,
                 model=given.model,

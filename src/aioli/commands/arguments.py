@@ -62,6 +62,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     run = commands.add_parser("run", help="play a file as a stream: predict, score, learn, row by row")
     _add_playing(run)
     _add_key(run, "carry this column into the predictions; with --labels, it says which label is which row's")
+    run.add_argument("--by", metavar="COLUMN", help="one model a key of this column (user, shop, …), and scores by key")
     second = run.add_argument_group("labels in a second file")
     second.add_argument("--labels", metavar="FILE", help="a file of labels; --label is then one of its columns")
     results = run.add_argument_group("results")
@@ -171,16 +172,28 @@ def reading_of(given: argparse.Namespace, time: str | None = None) -> "Reading":
         text=tuple(given.text),
         skip=tuple(given.skip),
         cap=given.columns,
-        scale=given.scale,
+        scale=given.scale or _by(given) is not None,
         format=given.format,
         delimiter=given.delimiter,
         header=not given.no_header,
         time=time,
         weight=given.weight if "weight" in given else None,
-        key=tuple(given.key) if "key" in given and not given.labels else (),
+        key=_keys_of(given),
         encoding=given.encoding,
         on_error=given.on_error,
     )
+
+
+def _by(given: argparse.Namespace) -> str | None:
+    """Return the column that tells which model a row is of, where the command knows one."""
+    return given.by if "by" in given else None
+
+
+def _keys_of(given: argparse.Namespace) -> tuple[str, ...]:
+    """Return the columns that are carried beside the rows: first the one that tells which model a row is of."""
+    carried = tuple(given.key) if "key" in given and not given.labels else ()
+    by = _by(given)
+    return carried if by is None else (by, *(name for name in carried if name != by))
 
 
 def playing_options(given: argparse.Namespace) -> dict[str, Any]:

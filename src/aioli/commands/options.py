@@ -144,6 +144,8 @@ class RunOptions(Options):
     labels, keys
         A second file, which has the labels, and the column of both files that tells which label is which row's; without
         such a file, the columns that are carried into the predictions (`reading.key`).
+    by
+        The column that tells which model a row is of: one model a key. None plays one learner.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
     """
@@ -154,6 +156,7 @@ class RunOptions(Options):
     top: int | None = None
     labels: str | None = None
     keys: Sequence[str] = ()
+    by: str | None = None
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
@@ -161,6 +164,8 @@ class RunOptions(Options):
     @property
     def lateness(self) -> Delay | None:
         """How late the labels come: those of a second file at their times, or in time where no time is asked for."""
+        if self.by is not None:
+            self._check_by()
         if self.labels is not None and len(self.keys) != 1:
             raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
         if self.labels is None and self.keys and self.predictions is None:
@@ -175,7 +180,26 @@ class RunOptions(Options):
     @property
     def class_rule(self) -> ClassRule:
         """How many labels a file may have: those of a second file, as late ones, are of two classes."""
+        if self.by is not None:
+            return "two"
         return super().class_rule if self.labels is None or self.told_classes is not None else "two"
+
+    def _check_by(self) -> None:
+        """Refuse what is not for one model a key."""
+        given = {
+            "--labels": self.labels,
+            "--delay": self.delay,
+            "--batch": self.batch,
+            "--classes": self.told_classes,
+            "--model": self.model,
+        }
+        wrong = [name for name, value in given.items() if value is not None]
+        if wrong:
+            raise AioliError(
+                f"--by is for labels of two classes that come at once, from the first row on; leave out {wrong[0]}"
+            )
+        if self.source.startswith(SCHEME):
+            raise AioliError(f"{self.source}: has no column to tell models by; --by is for files")
 
     def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
         """Open the stream, with the labels of the second file where there is one."""
@@ -201,6 +225,7 @@ class RunOptions(Options):
         asked |= {} if self.model is None else {"model": self.model}
         late = {"delay": self.delay, "batch": self.batch}
         late |= {} if self.labels is None else {"labels": self.labels, "key": self.keys[0]}
+        late |= {} if self.by is None else {"by": self.by}
         written = {"predictions": self.predictions is not None, "report": self.report is not None}
         usual = asdict(Reading())
         read = {k: v for k, v in asdict(self.reading).items() if k not in OF_LATE or v != usual[k]}

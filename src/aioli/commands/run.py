@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from aioli.commands.display import RunDisplay
 from aioli.commands.learner_spec import learner_for, show_to_adversary
@@ -26,6 +27,10 @@ from aioli.store.models import load_model, require_saves, save_model
 from aioli.store.predictions import check_ending
 from aioli.store.spool import Spool
 from aioli.streams.filestream import FileStream, going_on_with
+
+if TYPE_CHECKING:
+    from aioli.evaluate.key_scores import KeyScores
+    from aioli.evaluate.keyed_player import KeyedLearner, KeyedPlayer
 
 __all__ = ["run_stream"]
 
@@ -64,7 +69,8 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     resumed = None if kept is None else kept.stream
     stream = options.stream(going_on_with(taught) if resumed is None and taught is not None else resumed)
     with closing(stream):
-        learner = (None if kept is None else kept.learner) or earlier
+        keyed, player, by_key = _fleet(options, kept)
+        learner: AnyLearner | None = keyed or (None if kept is None else kept.learner) or earlier
         learner = learner or learner_for(options.learner, stream, options.told_classes)
         if options.save or options.checkpoint:
             require_saves(learner)
@@ -72,7 +78,7 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         check_answers(stream, late)
         keys = stream.keys if isinstance(stream, FileStream) else []
         with _spool(options, kept, keys) as spool:
-            told: list[Observer] = [] if spool is None else [spool]
+            told: list[Observer] = [one for one in (spool, by_key) if one is not None]
             if options.predictions == STANDARD_OUTPUT:
                 told.append(PrintedPredictions(stream.labels, sys.stdout, keys))
             run = Run(
@@ -81,6 +87,8 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
                 told if late is None else [],
                 with_extremes=options.report is not None,
                 delay=late,
+                player=player,
+                by_key=by_key,
                 tolerant=options.reading.tolerant,
             )
             if isinstance(run.player, LatePlayer):
@@ -92,6 +100,22 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     if kept is not None:
         kept.remove()
     check_both_classes(options.name, run)
+
+
+def _fleet(
+    options: RunOptions, kept: Checkpoints | None
+) -> "tuple[KeyedLearner | None, KeyedPlayer | None, KeyScores | None]":
+    """Return one model a key, who plays them and the scores by key, where they were asked for."""
+    if options.by is None:
+        return None, None, None
+    from aioli.commands.by_key import fleet_for
+    from aioli.evaluate.key_scores import KeyScores
+    from aioli.evaluate.keyed_player import KeyedPlayer
+
+    found = None if kept is None else kept.found
+    scores = KeyScores() if found is None else KeyScores.restore(found.part("keys"))
+    learner = fleet_for(options, found)
+    return learner, KeyedPlayer(learner), scores
 
 
 def _announce(told: Sequence[Observer], announced: Announced) -> None:

@@ -38,6 +38,8 @@ def notes_of(run: Run) -> list[str]:
         why = "the stream is too long, too wide, or cannot be read twice"
         if isinstance(scores, ClassScores):
             why = "it is for games of two classes"
+        if run.by_key is not None:
+            why = "every key has a model of its own"
         notes.append(f"The regret in hindsight was not computed: {why}.")
     if scores.clipped:
         notes.append(
@@ -53,6 +55,7 @@ def write_report(
     options: Options, path: str, run: Run, seconds: float, rows_per_second: float, remarks: Sequence[str] = ()
 ) -> None:
     """Write the page of the run, with further remarks at its end."""
+    from aioli.commands.by_key import key_tables
     from aioli.report.of_scores import probability_parts, summary_of
     from aioli.report.page import write_page
     from aioli.report.record import Record, Weight
@@ -97,6 +100,7 @@ def write_report(
         windows=tuple(run.scoring.windows.list()),
         changes=tuple(changes_of(run)),
         **probability_parts(scores),
+        keys=None if run.by_key is None else key_tables(run.by_key),
     )
     with os_errors_naming(path):
         write_page(path, record)

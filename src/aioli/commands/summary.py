@@ -40,7 +40,8 @@ def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: f
         write_predictions(options.predictions, spool, classes, options.top)
     if options.save is not None:
         save_model(options.save, run.learner, run.taught)
-    regret_seconds = find_regret(run) if options.regret and options.model is None else None
+    hindsight = options.regret and options.model is None and options.by is None
+    regret_seconds = find_regret(run) if hindsight else None
     if options.report is not None:
         write_report(options, options.report, run, seconds, rows_per_second)
     summary = summarize(run, seconds, rows_per_second, regret_seconds)
@@ -54,12 +55,26 @@ def write_results(options: RunOptions, run: Run, spool: Spool | None, seconds: f
 def _in_words(summary: Mapping[str, object]) -> dict[str, object]:
     """Return the summary as lines of text show it: changes and warnings in words, or not at all."""
     changes, warnings = summary.get("changes"), summary["warnings"]
-    words = {name: value for name, value in summary.items() if name not in ("changes", "warnings")}
+    words = {name: _listed(value) for name, value in summary.items() if name not in ("changes", "warnings")}
     if isinstance(changes, list) and changes:
         words["changes"] = "; ".join(change["said"] for change in changes)
     if isinstance(warnings, list) and warnings:
         words["warnings"] = "; ".join(warnings)
     return words
+
+
+def _listed(value: object) -> object:
+    """Return a list as words, and anything else as it is."""
+    return (", ".join(map(str, value)) or "none") if isinstance(value, list) else value
+
+
+def _by_key(run: Run) -> dict[str, object]:
+    """Return what is said of the keys, where every key has a model."""
+    if run.by_key is None:
+        return {}
+    from aioli.commands.by_key import key_figures
+
+    return key_figures(run.by_key)
 
 
 def find_regret(run: Run) -> float | None:
@@ -147,6 +162,7 @@ def summarize(
         "peak_memory_mib": _peak_memory(),
         **({} if many else {"changes": [_plain_change(change) for change in changes_of(run)]}),
         "warnings": warnings_of(run),
+        **_by_key(run),
     }
 
 

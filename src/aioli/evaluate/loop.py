@@ -113,7 +113,7 @@ class PromptPlayer:
         piece = part_of_batch(batch, slice(0, rows))
         assert piece.y is not None
         if plays_two_classes(self.learner):
-            return rows, Announced(learn_batch(self.learner, piece), piece.y, keys=piece.keys)
+            return rows, Announced(self._learned(piece), piece.y, keys=piece.keys)
         assert knows_classes(self.learner)
         return rows, learn_classes(self.learner, piece)._replace(keys=piece.keys)
 
@@ -121,7 +121,16 @@ class PromptPlayer:
         """Return what is said of rows that have no label."""
         assert piece.y is not None
         classes = tuple(self.learner.classes_) if knows_classes(self.learner) else None
-        return Announced(self.learner.predict_many(piece.X), piece.y, None, classes, piece.keys)
+        return Announced(self._said(piece), piece.y, None, classes, piece.keys)
+
+    def _learned(self, piece: Batch) -> Vector:
+        """Learn rows of two classes; return each row's probability before its label."""
+        assert plays_two_classes(self.learner)
+        return learn_batch(self.learner, piece)
+
+    def _said(self, piece: Batch) -> Vector:
+        """Return the probabilities of rows."""
+        return self.learner.predict_many(piece.X)
 
     def play_rest(self, rows: int) -> Announced:  # noqa: ARG002
         """Return nothing: no label is late."""

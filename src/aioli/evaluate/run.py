@@ -3,7 +3,7 @@
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, nullcontext
 from dataclasses import replace
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from aioli.errors import CapabilityMissing
 from aioli.evaluate.background import Background, RowSample
@@ -22,6 +22,9 @@ from aioli.snapshots.tree import Snapshot
 from aioli.streams.joined_stream import JoinedStream
 from aioli.streams.protocol import Batch, Stream
 from aioli.streams.skipped_rows import SkippedRows
+
+if TYPE_CHECKING:
+    from aioli.evaluate.key_scores import KeyScores
 
 __all__ = ["Run", "widen"]
 
@@ -67,6 +70,8 @@ class Run(Loop):
         False reads, plays and counts in one thread, and can be interrupted at any moment.
     tolerant
         Whether rows that the learner refuses are left out, and counted.
+    by_key
+        Scores by key, which are among the observers; None where rows have no keys of models.
     """
 
     def __init__(
@@ -82,8 +87,10 @@ class Run(Loop):
         threads: bool = True,
         delay: Delay | None = None,
         tolerant: bool = False,
+        by_key: "KeyScores | None" = None,
     ) -> None:
         self.stream = stream
+        self.by_key = by_key
         self.delay = delay
         declared = learner.classes_ if knows_classes(learner) and not learner.rounds else ()
         self.scoring = Scoring(threads, late=delay is not None, declared=declared)

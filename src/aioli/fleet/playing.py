@@ -17,6 +17,7 @@ from aioli.fleet.layout import Layout, Storage
 from aioli.fleet.plain_game import PlainGame
 from aioli.fleet.pooled_game import PooledGame
 from aioli.fleet.records import ABSENT
+from aioli.fleet.room import Places
 from aioli.learners.aioli import AIOLI
 from aioli.learners.parameters import require_positive, require_whole
 from aioli.learners.protocol import require_fresh
@@ -121,10 +122,14 @@ class PlayingFleet(PlaysKeyedRows):
         return Rows(X, intercept=spec.intercept, widest=spec.widest_row, width=width, names=self._names, single=single)
 
     def _logits(self, keys: Sequence[Key] | Integers, rows: Rows) -> Vector:
+        if self._records is None:
+            return np.zeros(len(rows))
+        return self._logits_at(self._records.places_of(self._records.keys.find(keys)), rows)
+
+    def _logits_at(self, places: Places, rows: Rows) -> Vector:
         logits = np.zeros(len(rows))
         if self._records is None:
             return logits
-        places = self._records.places_of(self._records.keys.find(keys))
         game, records = self._game, self._records.records
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
@@ -136,6 +141,15 @@ class PlayingFleet(PlaysKeyedRows):
             if (here == ABSENT).any():
                 game.logits(records.fresh[None, :], np.where(here == ABSENT, 0, -1), chunk, logits[part])
         return logits
+
+    def predict_new_many(self, X: object) -> Vector:
+        """Return each row's probability as of a key that had no row so far; changes nothing."""
+        return sigmoid_many(self.predict_new_logit_many(X))
+
+    def predict_new_logit_many(self, X: object) -> Vector:
+        """Return the log-odds of `predict_new_many`."""
+        rows = self._checked_rows(X)
+        return self._logits_at(np.full(len(rows), ABSENT), rows)
 
     def _learn(self, keys: Sequence[Key] | Integers, rows: Rows, y: object, weights: object, logits: object) -> Vector:
         labels = as_labels(y, len(rows))

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from aioli.report import charts_of_probabilities as probabilities
 from aioli.report import charts_over_rows as rows
 from aioli.report import charts_over_windows as windows
-from aioli.report import effects, tables, tails
+from aioli.report import effects, key_tables, tables, tails
 from aioli.report.charts_over_rows import learner_name
 from aioli.report.document import Document, Tile, gain, notes, section, terms, write_document
 from aioli.report.markup import Markup, join, short, tag, text
@@ -29,6 +29,7 @@ SECTIONS: tuple[tuple[str, tuple[Chart, ...]], ...] = (
             tails.decisions,
         ),
     ),
+    ("By key", (key_tables.hardest, key_tables.drifted, key_tables.newest)),
     ("What was learned", (effects.column_effects, effects.word_effects, effects.details)),
     ("The data", (tables.columns,)),
 )

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from aioli.evaluate.column_effects import ColumnEffect, CurvePoint, WordEffect
 from aioli.evaluate.column_summary import Column
 from aioli.evaluate.history import Number, Point
+from aioli.evaluate.key_line import KeyLine
 from aioli.evaluate.scores import Reliability
 from aioli.evaluate.windows import Change, Window
 
@@ -15,6 +16,8 @@ __all__ = [
     "ColumnEffect",
     "CurvePoint",
     "Histogram",
+    "KeyLine",
+    "KeyTables",
     "Number",
     "Point",
     "Record",
@@ -91,6 +94,28 @@ class Weight:
 
 
 @dataclass(frozen=True)
+class KeyTables:
+    """What the page says of the keys of a run with one model a key.
+
+    Attributes
+    ----------
+    count
+        How many keys there are.
+    hard, drifted, new
+        Some keys of each kind, those most so first.
+    new_count, new_loss
+        How many keys are new, and the mean loss of their rows.
+    """
+
+    count: int
+    hard: Sequence[KeyLine] = ()
+    drifted: Sequence[KeyLine] = ()
+    new: Sequence[KeyLine] = ()
+    new_count: int = 0
+    new_loss: Number = None
+
+
+@dataclass(frozen=True)
 class Record:
     """A whole run. What is empty has no place on the page.
 
@@ -124,6 +149,8 @@ class Record:
         Coefficients of a linear model, the largest first.
     average
         The probability of the average row, from which the steps of the weights lead.
+    keys
+        Who is hard, who drifted and who is new, where every key has a model; None where there is one model.
     notes
         Sentences for the reader, such as against which ball the certificate holds.
     """
@@ -155,3 +182,4 @@ class Record:
     changes: Sequence[Change] = ()
     tails: Sequence[Reliability] = ()
     decisions: Sequence[tuple[float, int, int, int]] = ()
+    keys: KeyTables | None = None

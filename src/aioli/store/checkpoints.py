@@ -148,6 +148,8 @@ class Checkpoints:
         }
         if isinstance(run.player, DelayedPlayer):
             parts["waiting"] = run.player.waiting.snapshot()
+        if run.by_key is not None:
+            parts["keys"] = run.by_key.snapshot()
         if run.known is not run.before:
             parts["known"] = run.known  # as wide as the learner
         history = [plain_point(point) for point in run.history.points]

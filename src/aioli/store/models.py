@@ -34,6 +34,8 @@ def save_model(path: str | os.PathLike[str], learner: AnyLearner, stream: Snapsh
 def load_model(path: str | os.PathLike[str]) -> tuple[AnyLearner, Snapshot | None]:
     """Return the learner, and the snapshot of the stream that it was taught on; None where it was saved without one."""
     snapshot = read_snapshot(path)
+    if snapshot.kind == "Fleet":
+        raise SnapshotRefused(f"{path}: holds one model a key; read it in Python with aioli.Fleet.load")
     try:
         return restore_any_learner(snapshot), snapshot.parts.get(STREAM)
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:

@@ -3,7 +3,7 @@ r"""A round with an offset: log-odds that somebody else has said, to which the m
 The model says $z$ for the log-odds $o + \theta^\top x$, the offset o being known. Minimising the same objective gives
 $z + \tfrac{cv}{2}\tanh\tfrac z2 = m + o$, and the surrogate is a quadratic in $o + \theta^\top x$, whose curvature must
 hold for the whole ball: there $|o + \theta^\top x| \le |o| + B\|x\|$. So a round with an offset is the usual one at
-m + o, with the norm $\|x\| + |o|/B$ in the curvature's place; $\delta = m + o - z$, and all that follows from it, is the
+m + o, with $\|x\| + |o|/B$ for the norm in the curvature; $\delta = m + o - z$, and all that follows from it, is the
 same (docs/fleet.md).
 """
 
