@@ -1,17 +1,22 @@
 """Settings of every run: a process beside others multiplies in one thread; examples have a folder of their own."""
 
 import os
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
-collect_ignore = [
-    "docs/conf.py",
-    "docs/_ext",
-    "docs/gallery",
-    "docs/reference/api",
-    "examples",
-]  # run by `make docs`
+# `make docs` runs these
+collect_ignore = ["docs/conf.py", "docs/_ext", "docs/gallery", "docs/reference/api", "examples"]
+# examples of what is not installed
+for library, places in {
+    "mlflow": ["src/aioli/mlflow.py", "docs/howto/mlflow.md"],
+    "onnx": ["src/aioli/onnx", "docs/howto/onnx.md"],
+    "duckdb": ["docs/howto/recipes.md"],
+}.items():
+    if find_spec(library) is None:
+        collect_ignore += places
+
 
 if "PYTEST_XDIST_WORKER" in os.environ:  # there is a process a core already, and threads that wait for a core spin
     for name in ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS"):

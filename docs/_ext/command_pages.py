@@ -6,7 +6,7 @@ from pathlib import Path
 
 from public_names import write_if_changed
 
-from aioli.cli import _parser
+from aioli.commands.arguments import command_parser
 
 __all__ = ["write_command_page"]
 
@@ -21,7 +21,7 @@ def write_command_page(path: Path) -> None:
     """Write the help of the command and of each of its subcommands."""
     os.environ["COLUMNS"] = "100"  # the width that argparse wraps at
     os.environ["NO_COLOR"] = "1"
-    parser = _parser()
+    parser = command_parser()
     parser.prog = "aioli"
     (subcommands,) = (action for action in parser._actions if isinstance(action, argparse._SubParsersAction))
     sections = [_section("aioli", parser.format_help())]

@@ -12,6 +12,8 @@ MODULES = {
     "aioli.sklearn": ("scikit-learn", "A classifier for pipelines, searches and displays."),
     "aioli.river": ("River", "A classifier for River's pipelines, metrics and drift detectors."),
     "aioli.plot": ("Plots", "Pictures of a run for a notebook, in scikit-learn's convention of displays."),
+    "aioli.onnx": ("ONNX", "A learner as an ONNX graph, for any runtime."),
+    "aioli.mlflow": ("MLflow", "A learner as an MLflow model, with its certificate as a metric."),
     "aioli.learners.protocol": ("Capabilities", "What every learner does, and questions about what some can do."),
     "aioli.evaluate.progressive": ("Scoring a stream", "Predict, score, then learn, over blocks of rows."),
     "aioli.snapshots.tree": ("Snapshots", "The state of anything that remembers, as a tree of arrays and values."),
