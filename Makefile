@@ -17,7 +17,7 @@ test: .venv/.dev
 
 # the same tests with all of their examples, of which `make test` tries a fixed part
 thorough: .venv/.dev
-	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --dist=loadgroup
+	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --dist=loadgroup --timeout=900
 
 # every learner through every property that it promises, as a table
 contracts: .venv/.dev

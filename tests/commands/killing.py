@@ -130,7 +130,7 @@ def main(case: dict[str, Any]) -> dict[str, Any]:
     """Play a case."""
     text: Any = importlib.import_module("aioli.streams.files.byte_window")
     columns: Any = importlib.import_module("aioli.streams.files.arrow")
-    text.BLOCK, columns.ROWS = SHORT_BLOCK, SHORT_TABLE
+    text.BLOCK, columns.ROWS = case.get("block", SHORT_BLOCK), SHORT_TABLE
     blocks: Any = importlib.import_module("aioli.streams.blocks")
     blocks.ROWS = SHORT_TABLE
     for module in ("pyarrow.parquet", "aioli.cli", "aioli.commands.run"):

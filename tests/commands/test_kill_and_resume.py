@@ -61,7 +61,7 @@ def test_whatever_is_killed_goes_on_to_the_very_same_end(
 @pytest.mark.parametrize(
     ("source", "learner", "late"),
     [
-        ("visits.csv", "Auto", ["--delay", "300"]),
+        ("visits.csv", "Auto", ["--delay", "60"]),
         ("visits.parquet", "AIOLI", ["--batch", "700"]),
         ("visits.csv", "AIOLI", ["--delay", "30d", "--time", "day"]),
     ],
@@ -69,11 +69,14 @@ def test_whatever_is_killed_goes_on_to_the_very_same_end(
 def test_rows_that_wait_for_their_labels_survive_it_too(
     source: str, learner: str, late: list[str], tmp_path: Path
 ) -> None:
-    file = write_visits(tmp_path / source, ROWS)
+    rows = ROWS if learner == "AIOLI" else in_full_or_quickly(ROWS, 1_200)  # of which the first table has 1,000
+    file = write_visits(tmp_path / source, rows)
     arguments = [str(file), "--label", "bought", "--learner", learner, *late]
-    stage = ("aioli.store.checkpoints", "Checkpoints.keep", 5, True)
-    times = in_full_or_quickly(5, 2)
-    told = played(tmp_path, arguments=arguments, ending=".csv", seed=5, times=times, most=3, stages=[stage])
+    stage = ("aioli.store.checkpoints", "Checkpoints.keep", 3, True)
+    times, block = in_full_or_quickly(5, 2 if learner == "AIOLI" else 1), 1 << (14 if rows == ROWS else 11)
+    told = played(
+        tmp_path, arguments=arguments, ending=".csv", seed=5, times=times, most=3, stages=[stage], block=block
+    )
     assert told["differences"] == []
     assert told["identical"] == told["runs"] == times + 1
     assert told["staged"] == 1
@@ -120,7 +123,7 @@ def played(folder: Path, **case: Any) -> dict[str, Any]:
         capture_output=True,
         text=True,
         env=alone,
-        timeout=120,
+        timeout=280,
         check=False,
     )
     assert found.returncode == 0, found.stderr

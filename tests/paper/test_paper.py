@@ -169,11 +169,11 @@ def test_what_is_finished_is_not_played_again(paper: Printed, monkeypatch: pytes
         raise AssertionError(f"{name} was played again")
 
     monkeypatch.setattr(running, "play", refuse)
-    before = (paper.folder / "figure2-means.csv").read_bytes()
-    (paper.folder / "figure2-means.csv").unlink()
-    again = run(paper.folder, "figure2", "theorem2")
-    assert again.out == "".join(line for line in paper.out.splitlines(True) if line.startswith(("figure2", "theorem2")))
-    assert (paper.folder / "figure2-means.csv").read_bytes() == before
+    before = (paper.folder / "theorem2.csv").read_bytes()
+    (paper.folder / "theorem2.csv").unlink()
+    again = run(paper.folder, "figure1", "theorem2")
+    assert again.out == "".join(line for line in paper.out.splitlines(True) if line.startswith(("figure1", "theorem2")))
+    assert (paper.folder / "theorem2.csv").read_bytes() == before
 
 
 def test_a_run_that_was_cut_off_is_played_again_and_it_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
