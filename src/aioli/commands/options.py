@@ -209,9 +209,8 @@ class RunOptions(Options):
             raise AioliError(f"{self.source}: has labels of its own; --labels is for files")
         asked, late = self.reading, self.lateness
         own_times = asked.time if late is not None and late.listed else None
-        return JoinedStream(
-            self.source, asked, LabelFile(self.labels, self.keys[0], asked.label, asked.positive, own_times), snapshot
-        )
+        told = LabelFile(self.labels, self.keys[0], asked.label, asked.positive, own_times, self.class_rule)
+        return JoinedStream(self.source, asked, told, snapshot)
 
     @property
     def live(self) -> bool:

@@ -11,7 +11,7 @@ from aioli.errors import ParameterRefused, RowRefused
 from aioli.evaluate.loop import NOTHING, Announced, learn_batch, part_of_batch
 from aioli.evaluate.rows_by_due import RowsByDue
 from aioli.evaluate.score_functions import SMOOTHING
-from aioli.evaluate.waiting_rows import Block, WaitingRows
+from aioli.evaluate.waiting_rows import Block, Tickets, WaitingRows
 from aioli.learners.announcements import Announcements
 from aioli.learners.protocol import Learner, learns_late
 from aioli.numerics.compiling import Vector
@@ -106,12 +106,21 @@ class LatePlayer(ABC):
         self.record: Callable[[Announced], None] | None = None
 
     @abstractmethod
-    def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
+    def _announce_rows(self, X: Features) -> tuple[Tickets | None, Vector]:
         """Return what was announced, if the learner learns late, and the probabilities."""
 
     @abstractmethod
     def _learn(self, block: Block) -> None:
         """Learn from the labels of rows that were announced earlier."""
+
+    def _base(self, y: Vector) -> Vector:
+        """Return what the base rate of the labels known so far says of rows."""
+        ones, heard = self.waiting.came.item(1), self.waiting.heard
+        return np.full(len(y), (ones + SMOOTHING) / (heard + 2.0 * SMOOTHING))
+
+    def _told(self, p: Vector, y: Vector, base: Vector | None = None) -> Announced:
+        """Return rows as observers are told of them."""
+        return Announced(p, y, base)
 
     @property
     @abstractmethod
@@ -207,7 +216,7 @@ class LatePlayer(ABC):
         assert rows.y is not None
         count, waiting = len(rows.y), self.waiting
         tickets, p = self._announce_rows(rows.X)
-        base = np.full(count, (waiting.ones + SMOOTHING) / (waiting.heard + 2.0 * SMOOTHING))
+        base = self._base(rows.y)
         due = np.zeros(count)
         if rows.times is not None:
             clock = np.maximum.accumulate(np.maximum(rows.times, waiting.clock))
@@ -218,7 +227,7 @@ class LatePlayer(ABC):
         block = Block(rows.X.copy(), rows.y.copy(), weights, p, base, due, tickets)
         waiting.add(block.of(np.flatnonzero(np.isfinite(due))) if self.delay.listed else block)
         if self.record is not None:
-            self.record(Announced(p, rows.y, keys=rows.keys))
+            self.record(self._told(p, rows.y)._replace(keys=rows.keys))
         if self.delay.batch is not None and len(waiting) == self.delay.batch:
             waiting.owed = len(waiting)
 
@@ -232,7 +241,7 @@ class LatePlayer(ABC):
         if len(told):
             self._learn(heard)
         self.waiting.drop(block)
-        return Announced(heard.p, heard.y, heard.base)
+        return self._told(heard.p, heard.y, heard.base)
 
 
 class DelayedPlayer(LatePlayer):
@@ -249,7 +258,7 @@ class DelayedPlayer(LatePlayer):
     def _width(self) -> int | None:
         return self.learner.n_features_
 
-    def _announce_rows(self, X: Features) -> tuple[Announcements | None, Vector]:
+    def _announce_rows(self, X: Features) -> tuple[Tickets | None, Vector]:
         learner = self.learner
         if not learns_late(learner):
             return None, learner.predict_many(X)
@@ -259,7 +268,7 @@ class DelayedPlayer(LatePlayer):
 
     def _learn(self, block: Block) -> None:
         learner, one = self.learner, len(block.y) == 1
-        if block.tickets is not None and learns_late(learner):
+        if isinstance(block.tickets, Announcements) and learns_late(learner):
             if one and isinstance(block.X, np.ndarray):
                 weight = 1.0 if block.weights is None else block.weights.item(0)
                 learner.learn(block.X[0], block.y.item(0), weight, announced=block.tickets[0])
@@ -288,7 +297,8 @@ def _joined(heard: list[Announced]) -> Announced:
     if len(heard) < 2:
         return heard[0] if heard else NOTHING
     base = np.concatenate([each.y if each.base is None else each.base for each in heard])
-    return Announced(np.concatenate([each.p for each in heard]), np.concatenate([each.y for each in heard]), base)
+    p, y = np.concatenate([each.p for each in heard]), np.concatenate([each.y for each in heard])
+    return Announced(p, y, base, heard[0].classes)
 
 
 def _counted(rows: int) -> str:

@@ -155,8 +155,8 @@ class Checkpoints(Observer):
         else:
             for score in self._scores:
                 score.update(announced.p, announced.y)
-        if announced.base is not None:
-            self._late_base.update(announced.base, announced.y)
+            if announced.base is not None:
+                self._late_base.update(announced.base, announced.y)
         if rows == self._next:
             self._make(rows)
 

@@ -11,6 +11,7 @@ from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
 from aioli.evaluate.delayed import Delay, DelayedPlayer
+from aioli.evaluate.delayed_classes import DelayedClassPlayer
 from aioli.evaluate.explaining import BACKGROUND
 from aioli.evaluate.history import History, Number
 from aioli.evaluate.loop import Loop, Observer, Player, PromptPlayer
@@ -167,7 +168,7 @@ class Run(Loop):
 
 
 def single_player(learner: AnyLearner, delay: Delay | None, some_unlabelled: bool = False) -> PlaysLearner:
-    """Return the player of one learner, whose labels come at once or late; late labels are for two classes.
+    """Return the player of one learner, whose labels come at once or late; late ones are of two or declared classes.
 
     `some_unlabelled` predicts rows whose label is NaN, where labels come at once, and does not refuse them.
     """
@@ -175,7 +176,8 @@ def single_player(learner: AnyLearner, delay: Delay | None, some_unlabelled: boo
         return PromptPlayer(learner, some_unlabelled)
     if plays_two_classes(learner):
         return DelayedPlayer(learner, delay)
-    raise CapabilityMissing("labels that come late are for learners of two classes; leave out classes or the delay")
+    assert knows_classes(learner)
+    return DelayedClassPlayer(learner, delay)
 
 
 def widen(learner: AnyLearner, width: int, features: Sequence[str]) -> None:

@@ -10,12 +10,14 @@ from scipy.sparse import csr_array, vstack
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.announcements import Announcements
-from aioli.numerics.compiling import Vector
+from aioli.learners.classes.announcements import ClassAnnouncements
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.streams.files.table import Csr, Features
 
-__all__ = ["Block", "WaitingRows", "join_blocks"]
+__all__ = ["Block", "Tickets", "WaitingRows", "join_blocks"]
 
+Tickets = Announcements | ClassAnnouncements
 NO_LABEL = -1.0  # stands in a file for a label that will not come: files hold finite numbers
 NO_TIME = -1e300  # the clock before the first row: files hold finite numbers
 
@@ -30,7 +32,8 @@ class Block:
         The rows, their labels, which nobody has heard yet, NaN where none will come, and their weights; None where all
         are 1.
     p, base
-        The probabilities announced, and the base rate's of the labels known then.
+        The probabilities announced, of K classes a column each, and the base rate's of the labels known then: of label
+        1, or of K classes that of the row's own label.
     due
         When their labels come, where that is a matter of time.
     tickets
@@ -40,10 +43,10 @@ class Block:
     X: Features
     y: Vector
     weights: Vector | None
-    p: Vector
+    p: Vector | Matrix
     base: Vector
     due: Vector
-    tickets: Announcements | None
+    tickets: Tickets | None
 
     def of(self, rows: slice | NDArray[np.int64]) -> "Block":
         """Return some of the rows."""
@@ -61,12 +64,13 @@ class WaitingRows:
         How many labels of a whole batch have come and are still to be learned.
     clock
         The latest time of a row so far.
-    heard, ones
-        How many labels have been learned, and how many of them were 1.
+    heard, came
+        How many labels have been learned, and how many of each class, by its code.
     """
 
     def __init__(self) -> None:
-        self.owed = self.heard = self.ones = 0
+        self.owed = self.heard = 0
+        self.came: Vector = np.zeros(2)
         self.clock = NO_TIME
         self._blocks: deque[Block] = deque()
         self._rows = self._width = 0  # the latter of the widest row so far
@@ -110,7 +114,9 @@ class WaitingRows:
         """Forget the oldest rows, whose labels have been learned."""
         rows = len(block.y)
         self.heard += int(np.count_nonzero(~np.isnan(block.y)))
-        self.ones += int(np.nansum(block.y))
+        came = np.bincount(block.y[~np.isnan(block.y)].astype(np.int64), minlength=self.came.size).astype(np.float64)
+        came[: self.came.size] += self.came
+        self.came = came
         self.owed = max(0, self.owed - rows)
         self._rows -= rows
         self._forget(rows)
@@ -125,7 +131,10 @@ class WaitingRows:
 
     def snapshot(self) -> Snapshot:
         """Return the rows and the counts."""
-        values: dict[str, Plain] = {"owed": self.owed, "heard": self.heard, "ones": self.ones, "clock": self.clock}
+        ones = int(self.came[1])
+        values: dict[str, Plain] = {"owed": self.owed, "heard": self.heard, "ones": ones, "clock": self.clock}
+        if self.came.size > 2:
+            values |= {"classes": self.came.size, "came": self.came.astype(np.int64).tolist()}
         if not self._rows:
             return Snapshot("WaitingRows", {**values, "width": None})
         block = self.first(self._rows, None)
@@ -147,7 +156,10 @@ class WaitingRows:
         """Make an equal queue from a snapshot."""
         given = snapshot.of("WaitingRows")
         waiting = cls()
-        waiting.owed, waiting.heard, waiting.ones = (given.whole(name) for name in ("owed", "heard", "ones"))
+        waiting.owed, waiting.heard, ones = (given.whole(name) for name in ("owed", "heard", "ones"))
+        waiting.came = np.array([waiting.heard - ones, ones], dtype=np.float64)
+        if "came" in given.values:
+            waiting.came = np.array(given.wholes("came", given.whole("classes")), dtype=np.float64)
         waiting.clock = given.number("clock")
         if given.values.get("width") is None:
             return waiting
@@ -155,9 +167,10 @@ class WaitingRows:
         y = given.array("y", (None,))
         y = np.where(y == NO_LABEL, np.nan, y)
         rows = len(y)
-        p, base, due = (given.array(name, (rows,)) for name in ("p", "base", "due"))
+        base, due = (given.array(name, (rows,)) for name in ("base", "due"))
+        p = given.array("p", (rows,) if given.arrays["p"].ndim == 1 else (rows, None))
         weights = given.array("weights", (rows,)) if "weights" in given.arrays else None
-        tickets = Announcements.restore(given.part("tickets")) if "tickets" in given.parts else None
+        tickets = _tickets(given.part("tickets")) if "tickets" in given.parts else None
         if tickets is not None and len(tickets) != rows:
             raise SnapshotRefused(f"in WaitingRows, {rows} rows have {len(tickets)} announcements")
         waiting.add(Block(_features(given, rows, width), y, weights, p, base, due, tickets))
@@ -181,7 +194,6 @@ def join_blocks(parts: list[Block], width: int) -> Block:
     weights = None
     if any(part.weights is not None for part in parts):
         weights = np.concatenate([np.ones(len(part.y)) if part.weights is None else part.weights for part in parts])
-    tickets = [part.tickets for part in parts if part.tickets is not None]
     return Block(
         X=_stacked([part.X for part in parts], width),
         y=np.concatenate([part.y for part in parts]),
@@ -189,8 +201,22 @@ def join_blocks(parts: list[Block], width: int) -> Block:
         p=np.concatenate([part.p for part in parts]),
         base=np.concatenate([part.base for part in parts]),
         due=np.concatenate([part.due for part in parts]),
-        tickets=Announcements.joined(tickets) if tickets else None,
+        tickets=_joined_tickets([part.tickets for part in parts if part.tickets is not None]),
     )
+
+
+def _tickets(snapshot: Snapshot) -> Tickets:
+    if snapshot.kind == "ClassAnnouncements":
+        return ClassAnnouncements.restore(snapshot)
+    return Announcements.restore(snapshot)
+
+
+def _joined_tickets(parts: list[Tickets]) -> Tickets | None:
+    of_classes = [part for part in parts if isinstance(part, ClassAnnouncements)]
+    if of_classes:
+        return ClassAnnouncements.joined(of_classes)
+    of_two = [part for part in parts if isinstance(part, Announcements)]
+    return Announcements.joined(of_two) if of_two else None
 
 
 def _stacked(parts: list[Features], width: int) -> Features:

@@ -6,7 +6,7 @@ from pathlib import Path
 from aioli.errors import FileRefused
 from aioli.evaluate.background import RowSample
 from aioli.evaluate.class_scores import ClassScores
-from aioli.evaluate.delayed import DelayedPlayer
+from aioli.evaluate.delayed import LatePlayer
 from aioli.evaluate.run import Run
 from aioli.evaluate.windows import Windows
 from aioli.learners.protocol import AnyLearner
@@ -117,7 +117,7 @@ class Checkpoints:
         counted = self.found.part("scores")
         kind = ClassScores if counted.kind == ClassScores.__name__ else type(run.scoring.scores)
         run.scoring.scores = kind.restore(counted)
-        if isinstance(run.player, DelayedPlayer):
+        if isinstance(run.player, LatePlayer):
             run.player.waiting = type(run.player.waiting).restore(self.found.part("waiting"))
         run.history.points = points_from(self.found.values.get("history"), "Run")
         run.rows, run.within = self.found.whole("rows"), self.found.whole("within")
@@ -146,7 +146,7 @@ class Checkpoints:
             "sample": run.sample.snapshot(),
             "windows": run.scoring.windows.snapshot(),
         }
-        if isinstance(run.player, DelayedPlayer):
+        if isinstance(run.player, LatePlayer):
             parts["waiting"] = run.player.waiting.snapshot()
         if run.by_key is not None:
             parts["keys"] = run.by_key.snapshot()

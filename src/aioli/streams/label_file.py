@@ -13,6 +13,7 @@ from aioli.streams.files.table import SKIPPED, Table
 from aioli.streams.files.where import row_refused
 from aioli.streams.filestream import FileStream, Reading
 from aioli.streams.labels import Labels
+from aioli.streams.many_labels import ClassRule
 from aioli.streams.row_times import times_of
 
 __all__ = ["LabelFile"]
@@ -35,21 +36,29 @@ class LabelFile:
         Which label is the positive class; None finds out (`streams.labels`).
     time
         The column that says when a label came, as dates or seconds; None: nobody asks.
+    classes
+        How many labels there may be, as `Reading.classes`.
 
     Attributes
     ----------
     places
         The place of each key in `y` and `times`.
     y, times
-        The labels, 0.0 or 1.0, and when they came; `times` is None where no column was given.
+        The labels, 0.0 or 1.0 or codes of classes, and when they came; `times` is None where no column was given.
     labels
-        What the two classes are called, and how many labels are of each.
+        What the classes are called, and how many labels are of each.
     repeated
         How many labels came for a key that had one already.
     """
 
     def __init__(
-        self, path: str, key: str, label: str | None = None, positive: str | None = None, time: str | None = None
+        self,
+        path: str,
+        key: str,
+        label: str | None = None,
+        positive: str | None = None,
+        time: str | None = None,
+        classes: ClassRule = "two",
     ) -> None:
         if path == STANDARD_INPUT:
             raise FileRefused("labels are read from a file, not from standard input; give its name", path=path)
@@ -59,7 +68,7 @@ class LabelFile:
         self.mark: Mark | None = mark_of(Path(path)) if Path(path).is_file() else None
         if label is None:
             label = self._only_column(key, time)
-        with FileStream(path, Reading(label=label, positive=positive, category=(key,))) as stream:
+        with FileStream(path, Reading(label=label, positive=positive, category=(key,), classes=classes)) as stream:
             self._check_columns(stream)
             self.labels: Labels = stream.labels
             self.label = label if stream.label is None else stream.label
