@@ -1,5 +1,6 @@
 """aioli compare: what it prints, writes and says, who leaves, and what it holds in memory."""
 
+import importlib
 import io
 import json
 import math
@@ -55,6 +56,43 @@ class Broken:
 class Terminal(io.StringIO):
     def isatty(self) -> bool:
         return True
+
+
+@pytest.mark.usefixtures("libraries")
+def test_peers_are_given_a_file_as_their_own_users_would_give_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    rng = np.random.default_rng(1)
+    rows: list[dict[str, Any]] = []
+    for _ in range(80):
+        size, colour = float(np.round(rng.normal(), 3)), ["red", "dark blue"][int(rng.integers(2))]
+        rows.append({"size": size, "colour": colour, "y": bool(size + (colour == "red") + rng.logistic() > 0)})
+    path = tmp_path / "rows.csv"
+    path.write_text("size,colour,y\n" + "".join(f"{r['size']},{r['colour']},{int(r['y'])}\n" for r in rows))
+    assert main(["compare", str(path), "--label", "y", "--learner", "AIOLI", "--peers", "river,vw", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)["learners"]
+    compose, prepare = (importlib.import_module(f"river.{name}") for name in ("compose", "preprocessing"))
+    numbers = compose.SelectType(float) | prepare.StandardScaler()
+    usual = (numbers + (compose.SelectType(str) | prepare.OneHotEncoder())) | importlib.import_module(
+        "river.linear_model"
+    ).LogisticRegression()
+    wabbit = importlib.import_module("vowpalwabbit").Workspace("--quiet --loss_function logistic --link logistic")
+    losses: dict[str, list[float]] = {"River scaled": [], "VW": []}
+    for row in rows:
+        x = {"size": row["size"], "colour": row["colour"]}
+        p = usual.predict_proba_one(x)[True]
+        usual.learn_one(x, row["y"])
+        losses["River scaled"].append(-math.log(p if row["y"] else 1.0 - p))
+        example = wabbit.parse(
+            f"{1 if row['y'] else -1} |f size:{row['size']} colour={row['colour'].replace(' ', '_')}"
+        )
+        wabbit.learn(example)
+        p = example.get_simplelabel_prediction()
+        wabbit.finish_example(example)
+        losses["VW"].append(-math.log(p if row["y"] else 1.0 - p))
+    wabbit.finish()
+    for name, each in losses.items():
+        assert found[name]["log_loss"] == pytest.approx(np.mean(each), rel=1e-6)
 
 
 # ---- what is printed and written

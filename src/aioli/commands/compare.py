@@ -1,7 +1,8 @@
 """`aioli compare`: one pass over a stream with River, Vowpal Wabbit and scikit-learn beside aioli; one table, one plot.
 
-Nobody is tuned: every learner has its defaults, sees the same rows in the same order, and says each row's probability
-before it learns the row. Times are taken side by side, in one thread, row after row.
+Nobody is tuned: every learner has its defaults, sees the same rows in the same order, prepared as its own users would
+prepare them (`commands.peers`), and says each row's probability before it learns the row. Times are taken side by side,
+in one thread, row after row.
 """
 
 import importlib
@@ -28,6 +29,7 @@ from aioli.evaluate.comparison import UNTIMED, ClassPeer, Clock, Comparison, Pee
 from aioli.evaluate.smoothed_scores import SmoothedScores
 from aioli.evaluate.sums import Scores
 from aioli.snapshots.whole_files import check_target
+from aioli.streams.filestream import FileStream
 
 __all__ = ["compare_stream"]
 
@@ -59,6 +61,8 @@ def compare_stream(options: ComparisonOptions) -> None:
     with closing(stream):
         learner = learner_for(options.learner, stream, options.told_classes)
         show_to_adversary(stream, learner)
+        if isinstance(stream, FileStream):
+            stream.gives_raw = classes is None and options.lateness is None
         peers, missing = _invited(options.peers, stream.sparse, classes)
         check_answers(stream, options.lateness)
         comparison = Comparison(

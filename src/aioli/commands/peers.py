@@ -1,14 +1,19 @@
 """River, Vowpal Wabbit and scikit-learn as they come, untuned: each says a row's probability, then learns the row.
 
-All three are given the same rows, dense or CSR, by the numbers of their columns: no name of a column is ever part of a
-text that somebody parses. A column that has not come yet has been 0 so far; to River's scaler, it was not there.
+They play as their own users would run them. Of a file with columns, River and Vowpal Wabbit are given the rows as they
+are: River scales numbers and one-hot encodes words, Vowpal Wabbit hashes names and words. scikit-learn is given encoded
+rows, and scales them, as are all of sparse files and of late labels: by the numbers of their columns. A column that has
+not come yet has been 0 so far; to River's scaler, it was not there.
 """
 
 import importlib
+import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from itertools import repeat
+from numbers import Number
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,6 +21,7 @@ from scipy import sparse
 from aioli.evaluate.comparison import Peer
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.table import Features
+from aioli.streams.raw_rows import RawRow
 
 __all__ = [
     "LIBRARIES",
@@ -24,12 +30,14 @@ __all__ = [
     "VowpalWabbit",
     "example_text",
     "peers_of",
+    "raw_text",
     "rows_as_dicts",
     "unchecked",
 ]
 
 LIBRARIES = {"river": "River", "vw": "Vowpal Wabbit", "sklearn": "scikit-learn"}
 CLASSES = [0.0, 1.0]
+NO_NAME = re.compile(r"[\s:|]")  # what a name may not have in Vowpal Wabbit's text
 
 
 def peers_of(library: str, in_csr: bool) -> dict[str, Peer]:
@@ -58,18 +66,27 @@ class River:
 
     def __init__(self, scaler: str = "", optimizer: str = "", *settings: float) -> None:
         given = [getattr(importlib.import_module("river.optim"), optimizer)(*settings)] if optimizer else []
-        self._model = importlib.import_module("river.linear_model").LogisticRegression(*given)
+        self._regression = importlib.import_module("river.linear_model").LogisticRegression(*given)
+        self._scaler, self._model = scaler, self._regression
         if scaler:
             self._model = getattr(importlib.import_module("river.preprocessing"), scaler)() | self._model
+        self._usual: Any = None
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
-        model = self._model
-        stakes: Iterator[dict[str, float]] = repeat({}) if weights is None else ({"w": w} for w in weights.tolist())
-        for row, label, stake in zip(rows_as_dicts(X), y.tolist(), stakes, strict=False):
-            p = model.predict_proba_one(row)[True]
-            model.learn_one(row, bool(label), **stake)
-            yield p
+        return _announced(self._model, rows_as_dicts(X), y, weights)
+
+    def announce_raw(self, rows: Sequence[RawRow], y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """See `RawPeer`: the usual pipeline, numbers scaled where a scaler is named, and words one-hot encoded."""
+        if self._usual is None:
+            select = importlib.import_module("river.compose").SelectType
+            prepare = importlib.import_module("river.preprocessing")
+            numbers = select(Number)
+            if self._scaler:
+                numbers = numbers | getattr(prepare, self._scaler)()
+            words = select(str) | prepare.OneHotEncoder(drop_zeros=True)
+            self._usual = (numbers + words) | self._regression
+        return _announced(self._usual, iter(rows), y, weights)
 
     def predict(self, X: Features) -> Iterator[float]:
         """See `LatePeer`."""
@@ -104,10 +121,19 @@ class VowpalWabbit:
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
-        model = self.workspace
         stakes = repeat(1.0) if weights is None else weights.tolist()
-        for row, label, stake in zip(rows_as_dicts(X), y.tolist(), stakes, strict=False):
-            example = model.parse(example_text(row, label, stake))
+        labelled = zip(rows_as_dicts(X), y.tolist(), stakes, strict=False)
+        return self._announced(example_text(*each) for each in labelled)
+
+    def announce_raw(self, rows: Sequence[RawRow], y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """See `RawPeer`: names and words as they are, which it hashes."""
+        stakes = repeat(1.0) if weights is None else weights.tolist()
+        return self._announced(raw_text(*each) for each in zip(rows, y.tolist(), stakes, strict=False))
+
+    def _announced(self, texts: Iterable[str]) -> Iterator[float]:
+        model = self.workspace
+        for text in texts:
+            example = model.parse(text)
             model.learn(example)
             p = example.get_simplelabel_prediction()
             model.finish_example(example)
@@ -209,6 +235,33 @@ def example_text(row: dict[int, float], label: float, weight: float = 1.0) -> st
     stake = "" if weight == 1.0 else f" {weight:.9g}"
     values = " ".join(f"{j}:{value:.9g}" for j, value in row.items() if value)
     return f"{1 if label else -1}{stake} | {values}"
+
+
+def raw_text(row: RawRow, label: float, weight: float = 1.0) -> str:
+    """Return the row as Vowpal Wabbit reads it, in the namespace f: numbers by name, and words behind theirs.
+
+    >>> raw_text({"size: in m": 1.5, "colour": "dark red", "zero": 0.0}, 1.0)
+    '1 |f size__in_m:1.5 colour=dark_red'
+    """
+    stake = "" if weight == 1.0 else f" {weight:.9g}"
+    words = []
+    for name, value in row.items():
+        if isinstance(value, str):
+            words.append(NO_NAME.sub("_", f"{name}={value}"))
+        elif value:
+            words.append(f"{NO_NAME.sub('_', name)}:{value:.9g}")
+    return f"{1 if label else -1}{stake} |f {' '.join(words)}"
+
+
+def _announced(
+    model: Any, rows: Iterator[Mapping[Any, float | str]], y: Vector, weights: Vector | None
+) -> Iterator[float]:
+    """Yield what a model of River says of each row before it learns it."""
+    stakes: Iterator[dict[str, float]] = repeat({}) if weights is None else ({"w": w} for w in weights.tolist())
+    for row, label, stake in zip(rows, y.tolist(), stakes, strict=False):
+        p = model.predict_proba_one(row)[True]
+        model.learn_one(row, bool(label), **stake)
+        yield p
 
 
 def unchecked() -> AbstractContextManager[object]:

@@ -21,6 +21,7 @@ from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
 from aioli.streams.files.table import Features
 from aioli.streams.protocol import Batch, Stream
+from aioli.streams.raw_rows import RawRow
 
 __all__ = ["UNTIMED", "ClassPeer", "Clock", "Comparison", "Entrant", "LatePeer", "Peer"]
 
@@ -36,6 +37,14 @@ class Peer(Protocol):
 
     def close(self) -> None:
         """Free the memory and files that the library holds."""
+
+
+@runtime_checkable
+class RawPeer(Peer, Protocol):
+    """A learner of another library whose users give it words as they are, and not as columns of 0 and 1."""
+
+    def announce_raw(self, rows: Sequence[RawRow], y: Vector, weights: Vector | None = None) -> Iterator[float]:
+        """See `Peer.announce`."""
 
 
 class ClassPeer(Protocol):
@@ -111,10 +120,13 @@ class Entrant:
         """Play a batch that begins with row `first`; a peer that raises, or predicts no probability, is left out."""
         assert batch.y is not None
         y = batch.y
-        self._count(lambda: Announced(self._said(batch.X, y, batch.weights), y), first)
+        self._count(lambda: Announced(self._said(batch, y), y), first)
 
-    def _said(self, X: Features, y: Vector, weights: Vector | None) -> Vector:
-        return np.array(list(self.peer.announce(X, y, weights)), dtype=np.float64)
+    def _said(self, batch: Batch, y: Vector) -> Vector:
+        """Return what the peer says, given the rows as its users give them."""
+        if batch.raw is not None and isinstance(self.peer, RawPeer):
+            return np.array(list(self.peer.announce_raw(batch.raw, y, batch.weights)), dtype=np.float64)
+        return np.array(list(self.peer.announce(batch.X, y, batch.weights)), dtype=np.float64)
 
     def play_late(self, hear: Callable[[DelayedPeer], Announced], first: int) -> None:
         """Play rows whose labels come late, after the `first` labels."""

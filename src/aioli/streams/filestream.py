@@ -30,6 +30,7 @@ from aioli.streams.files.table_rows import without_rows
 from aioli.streams.many_labels import labels_for
 from aioli.streams.present_labels import encode_present
 from aioli.streams.protocol import Batch, labelled_rows
+from aioli.streams.raw_rows import raw_rows
 from aioli.streams.reading import Reading
 from aioli.streams.row_times import times_of
 from aioli.streams.scaling import Scaler
@@ -94,6 +95,7 @@ class FileStream:
         self.unreadable = Unreadable()
         self.skipped = SkippedRows()
         self.unlabelled = 0  # rows without a label
+        self.gives_raw = False  # whether batches have the rows as other libraries are given them too
         self.encoder: Encoder | SparseEncoder
         try:
             if snapshot is not None:
@@ -265,7 +267,8 @@ class FileStream:
         self._position = table.after
         self.skipped.add(why for _, why in table.skipped)
         self.unlabelled += 0 if y is None else int(np.count_nonzero(np.isnan(y)))
-        return Batch(X, y, weights, table.where, times, self.labels.classes, keys=keys)
+        raw = raw_rows(table, self.kinds) if self.gives_raw and isinstance(table, Table) else None
+        return Batch(X, y, weights, table.where, times, self.labels.classes, keys=keys, raw=raw)
 
     def _usable(self, table: Table | SparseTable, bad: Mapping[int, FileRefused]) -> Table | SparseTable:
         """Return the table without bad rows; the first of them is refused where the reading is not tolerant."""

@@ -14,6 +14,7 @@ from aioli.streams.files.marks import Mark
 from aioli.streams.files.table import Features, SparseTable, Table, Tables
 from aioli.streams.files.where import Where
 from aioli.streams.labels import Labels
+from aioli.streams.raw_rows import RawRow
 
 __all__ = ["Batch", "Keys", "Stream", "labelled_rows", "rows_of"]
 
@@ -45,6 +46,8 @@ class Batch:
         0.0, 1.0, 2.0, …; None where labels are 0.0 and 1.0.
     keys
         What is carried beside each row, as it is written; None where nothing is.
+    raw
+        The rows as other libraries are given them (`streams.raw_rows`); None where nobody asked.
     """
 
     X: Features
@@ -55,13 +58,14 @@ class Batch:
     classes: Sequence[Label] | None = None
     label_times: Vector | None = None
     keys: Keys | None = None
+    raw: Sequence[RawRow] | None = None
 
 
 def rows_of(batch: Batch, rows: slice | NDArray[np.int64]) -> Batch:
     """Return some rows of a batch; places in the file are those of the whole batch where they are no slice."""
-    keys = batch.keys
-    if keys is not None:
-        keys = keys[rows] if isinstance(rows, slice) else [keys[t] for t in rows.tolist()]
+    places = range(batch.X.shape[0])[rows] if isinstance(rows, slice) else rows.tolist()
+    keys = None if batch.keys is None else [batch.keys[t] for t in places]
+    raw = None if batch.raw is None else [batch.raw[t] for t in places]
     return replace(
         batch,
         X=batch.X[rows],
@@ -70,6 +74,7 @@ def rows_of(batch: Batch, rows: slice | NDArray[np.int64]) -> Batch:
         times=None if batch.times is None else batch.times[rows],
         label_times=None if batch.label_times is None else batch.label_times[rows],
         keys=keys,
+        raw=raw,
     )
 
 
