@@ -85,6 +85,7 @@ def serve(options: ServeOptions) -> None:
         if value < 1:
             raise ParameterRefused.unlike(name, value, "at least 1")
     gc.freeze()  # what was loaded is no garbage; the command had switched the collector off
+    gc.set_threshold(20_000, 20, 50)  # requests leave little that is circular
     gc.enable()
     listening = listen(options.host, options.port, options.remote)
     with listening:

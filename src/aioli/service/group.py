@@ -132,8 +132,9 @@ class Group:
             if encoded:  # the encoder may have moved
                 served.model = self._model_before(served) if before is None else ServedModel.restore(before)
             raise
-        served.waiting.add(name, Waiting(self._now, row))
-        self._add(served, Event.ROW, name, row_to_bytes(row))
+        body = row_to_bytes(row)
+        served.waiting.add(name, Waiting(self._now, body))
+        self._add(served, Event.ROW, name, body)
         return Predicted(name, served.model.answer_of(row.announced))
 
     def _learn(self, served: Served, operation: Learn) -> Outcome:

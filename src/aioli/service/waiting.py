@@ -27,15 +27,15 @@ class Limits(NamedTuple):
 
 
 class Waiting(NamedTuple):
-    """A row that waits: since when, and what was announced; as the log holds it, where it was read from there."""
+    """A row that waits: since when, and what was announced, as the log holds it (bytes cost the collector nothing)."""
 
     time: float
-    kept: AnnouncedRow | bytes
+    body: bytes
 
     @property
     def row(self) -> AnnouncedRow:
         """The announced row."""
-        return row_from_bytes(self.kept) if isinstance(self.kept, bytes) else self.kept
+        return row_from_bytes(self.body)
 
 
 class WaitingById:
