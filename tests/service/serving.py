@@ -33,13 +33,14 @@ class InProcess:
         from aioli.service.http.access import READ, WRITE, make_token
         from aioli.service.http.app import make_app
         from aioli.service.http.gate import Settings
+        from aioli.service.http.grouping import Grouping
         from aioli.service.http.watch import RequestLog
 
         self.engine = Engine(SqliteLog(folder, sync="normal"))
         self.token, self.read_token = (make_token(self.engine.store, rights) for rights in (WRITE, READ))
         self.log = folder.with_suffix(".log")
         self._out = self.log.open("w")
-        self._app = make_app(self.engine, Settings(**settings), RequestLog(every=True, out=self._out))
+        self._app = make_app(Grouping(self.engine), Settings(**settings), RequestLog(every=True, out=self._out))
 
     def ask(self, method: str, path: str, body: object = None, token: str | None = None, **headers: str) -> Answer:
         """Ask once."""

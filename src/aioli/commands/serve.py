@@ -18,6 +18,7 @@ from aioli.store.sqlite_log import back_up
 
 if TYPE_CHECKING:
     from aioli.service.http.gate import Settings
+    from aioli.service.http.grouping import Grouping
 
 __all__ = [
     "ServeOptions",
@@ -50,6 +51,8 @@ class ServeOptions:
         Limits of a request's bytes, of requests a second of one token, and of open connections.
     log_requests
         Whether every request is logged, not only those that were refused or failed.
+    vw_port, vw_model
+        The port for Vowpal Wabbit's text, None for none, and the model that plays its lines.
     """
 
     folder: str = "aioli-service"
@@ -63,6 +66,8 @@ class ServeOptions:
     rate: float = 50_000.0
     connections: int = 1000
     log_requests: bool = False
+    vw_port: int | None = None
+    vw_model: str = "vw"
 
     @property
     def settings(self) -> "Settings":
@@ -77,6 +82,7 @@ def serve(options: ServeOptions) -> None:
     _require_extra()
     from aioli.service.http.access import READ, WRITE, make_token
     from aioli.service.http.app import make_app
+    from aioli.service.http.grouping import Grouping
     from aioli.service.http.server import listen, run_server
     from aioli.service.http.slow_clients import Connections
     from aioli.service.http.watch import RequestLog
@@ -100,15 +106,30 @@ def serve(options: ServeOptions) -> None:
             port = listening.getsockname()[1]
             address = f"http://{options.host}:{port}"
 
-            def begun() -> None:
+            async def begun() -> None:
+                vowpal = None if options.vw_port is None else await start_vowpal(grouping, options)
                 replayed = sum(served.counts["replayed"] for served in engine.models.values())
-                log.write("started", address=address, models=len(engine.models), replayed=replayed, pid=os.getpid())
+                told = {"address": address, "models": len(engine.models), "replayed": replayed, "pid": os.getpid()}
+                log.write("started", **told, **({} if vowpal is None else {"vw_port": vowpal}))
 
-            app = make_app(engine, options.settings, log)
+            grouping = Grouping(engine)
+            app = make_app(grouping, options.settings, log)
             run_server(app, listening, Connections(most=options.connections), begun)
         finally:
             engine.close()
         log.write("ended", models=len(engine.models))
+
+
+async def start_vowpal(grouping: "Grouping", options: ServeOptions) -> int:
+    """Listen for Vowpal Wabbit's text, with a model that is made where it is not there; return the port."""
+    from aioli.learners.auto.auto import Auto
+    from aioli.service.model import ServedModel
+    from aioli.service.vowpal_port import listen_for_vowpal
+    from aioli.streams.row_encoder import RowEncoder
+
+    if options.vw_model not in grouping.engine.models:
+        grouping.engine.create(options.vw_model, ServedModel(Auto(), RowEncoder()))
+    return await listen_for_vowpal(grouping, options.vw_model, options.vw_port or 0)
 
 
 def restore_service(backup: str, folder: str, time: float | None, entry: int | None) -> None:

@@ -25,6 +25,10 @@ def add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     serve.add_argument("--rate", type=float, default=50_000.0, metavar="N", help="requests a second of a token (50000)")
     serve.add_argument("--connections", type=int, default=1000, metavar="N", help="open at once (default: 1000)")
     serve.add_argument("--log-requests", action="store_true", help="log every request, not only refused ones")
+    serve.add_argument(
+        "--vw-port", type=int, metavar="N", help="take Vowpal Wabbit's text over TCP too, on this machine"
+    )
+    serve.add_argument("--vw-model", default="vw", metavar="NAME", help="the model that plays it (default: vw)")
     service = commands.add_parser("service", help="the log of `aioli serve`: backup, restore, export, verify, token")
     actions = service.add_subparsers(dest="action", required=True, metavar="ACTION")
     backup = actions.add_parser("backup", help="copy the log of a service, which may be running")
@@ -69,6 +73,8 @@ def run_serve(given: argparse.Namespace) -> None:
             rate=given.rate,
             connections=given.connections,
             log_requests=given.log_requests,
+            vw_port=given.vw_port,
+            vw_model=given.vw_model,
         )
     )
 

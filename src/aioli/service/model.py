@@ -17,6 +17,7 @@ from aioli.learners.protocol import (
     ClassLearner,
     LearnsLate,
     Saves,
+    knows_classes,
     learns_late,
     plays_two_classes,
     saves,
@@ -98,6 +99,12 @@ class ServedModel:
         """How many labels the learner has learned."""
         return self.learner.rounds
 
+    @property
+    def label_count(self) -> int | None:
+        """How many classes are known, of a learner of many; None of one of two."""
+        learner = self.learner
+        return len(learner.classes_) if knows_classes(learner) else None
+
     def announce(self, given: GivenRow) -> AnnouncedRow:
         """Return what the learner announces for a row, with all that its label will need.
 
@@ -110,6 +117,24 @@ class ServedModel:
         announced = self._announce(x)
         self.width = x.shape[-1]
         return AnnouncedRow(x, announced, self.tally.base, came)
+
+    def predict(self, given: GivenRow) -> Answer:
+        """Return the probabilities of a row that nobody will tell the label of; changes nothing."""
+        learner = self.learner
+        if isinstance(given, Mapping):
+            encoder = RowEncoder() if self.encoder is None else RowEncoder.restore(self.encoder.snapshot())
+            known = len(encoder.features) or None
+            X = encoder.encode(given)
+            x: Features = X[:, :known]  # what nobody has learned from says nothing
+            x = x[0] if isinstance(x, np.ndarray) else x
+        else:
+            x = self._numbers(given)
+        if plays_two_classes(learner):
+            p = learner.predict(x) if isinstance(x, np.ndarray) else learner.predict_many(x).item(0)
+            return Answer(float(p), (), ())
+        assert learns_classes_late(learner)
+        P = learner.predict(x) if isinstance(x, np.ndarray) else learner.predict_many(x)[0]
+        return Answer(None, learner.classes_[: len(P)], P.tolist())
 
     def announce_again(self, row: AnnouncedRow) -> bool:
         """Announce a row of the log once more; return whether the announcement is the same, bit for bit."""

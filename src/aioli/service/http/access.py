@@ -69,16 +69,18 @@ class Access:
         self._strangers: dict[str, Bucket] = {}
         self._hashes: dict[bytes, str] = {}  # of headers that were good, so that no request is hashed twice
 
-    def check(self, header: bytes | None, writes: bool, address: str) -> None:
-        """Let a request pass, or refuse it: 401 without a good token, 403 to write with a read token, 429 too often."""
+    def check(self, header: bytes | None, writes: bool, address: str) -> str:
+        """Return what the token may do, or refuse: 401 if unknown, 403 to write by a read token, 429 too often."""
         hashed = None if header is None else self._hashes.get(header) or self._known(header)
         if hashed is None:
             self._refuse(address, header is None)
         assert hashed is not None
         if not self._bucket(self._buckets, hashed, self._rate).take():
             raise TooMany(f"more than {self._rate:g} requests a second came with this token; send fewer, or batches")
-        if writes and self._rights[hashed] != WRITE:
+        rights = self._rights[hashed]
+        if writes and rights != WRITE:
             raise Forbidden("this token may read, not write; take a token made with the right to write")
+        return rights
 
     def _known(self, header: bytes) -> str | None:
         for token in _tokens_in(header):

@@ -7,7 +7,7 @@ from starlette.types import Send
 
 from aioli.service.refusals import ServiceRefused, TooMany, Unauthorised
 
-__all__ = ["refusal_answer", "send_answer", "send_bytes"]
+__all__ = ["refusal_answer", "refusal_body", "send_answer", "send_bytes"]
 
 JSON = (b"content-type", b"application/json")
 
@@ -24,11 +24,16 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: tuple[tuple[
     await send({"type": "http.response.body", "body": body})
 
 
-async def refusal_answer(refused: ServiceRefused, send: Send) -> None:
+def refusal_body(refused: ServiceRefused, path: str) -> dict[str, Any]:
+    """Return a refusal as its answer has it: the Open Inference Protocol asks for a plain text."""
+    return {"error": str(refused) if path.startswith("/v2/") else {"code": refused.code, "message": str(refused)}}
+
+
+async def refusal_answer(refused: ServiceRefused, path: str, send: Send) -> None:
     """Send a refusal."""
     headers: tuple[tuple[bytes, bytes], ...] = ()
     if isinstance(refused, Unauthorised):
         headers = ((b"www-authenticate", b'Basic realm="aioli", charset="UTF-8"'),)
     elif isinstance(refused, TooMany):
         headers = ((b"retry-after", b"1"),)
-    await send_answer(send, refused.status, {"error": {"code": refused.code, "message": str(refused)}}, headers)
+    await send_answer(send, refused.status, refusal_body(refused, path), headers)

@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aioli import __version__
 from aioli.service.engine import Engine
 from aioli.service.http.access import Access
-from aioli.service.http.answers import send_answer, send_bytes
+from aioli.service.http.answers import refusal_body, send_answer, send_bytes
 from aioli.service.http.bodies import (
     decoded,
     model_from_body,
@@ -24,6 +24,7 @@ from aioli.service.http.bodies import (
 )
 from aioli.service.http.gate import BODY, Gate, Settings
 from aioli.service.http.grouping import Grouping
+from aioli.service.http.inference_protocol import inference_routes
 from aioli.service.http.openapi import document
 from aioli.service.http.page_routes import page_routes
 from aioli.service.http.watch import RequestLog, Requests, metrics
@@ -134,12 +135,12 @@ class _Answers:
 
 
 def make_app(
-    engine: Engine,
+    grouping: Grouping,
     settings: Settings = Settings(),  # noqa: B008, immutable
     log: RequestLog | None = None,
 ) -> ASGIApp:
-    """Return the application of a service over an engine."""
-    requests, grouping = Requests(), Grouping(engine)
+    """Return the application of a service over an engine's groups."""
+    engine, requests = grouping.engine, Requests()
     answers = _Answers(engine, requests, grouping)
     plays = {kind: _Play(kind, grouping) for kind in ("predict", "learn")}
     routes = [
@@ -154,6 +155,7 @@ def make_app(
         Route("/ready", answers.ready, methods=["GET"]),
         Route("/openapi.json", answers.openapi, methods=["GET"]),
         *page_routes(engine, requests),
+        *inference_routes(grouping),
     ]
     handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
         HTTPException: _as_json,
@@ -172,7 +174,7 @@ async def _as_json(_: Request, error: Exception) -> Response:
     return JSONResponse(told, error.status_code, headers=error.headers)
 
 
-async def _passed_on(_: Request, error: Exception) -> Response:
+async def _passed_on(request: Request, error: Exception) -> Response:
     """Answer a refusal."""
     assert isinstance(error, ServiceRefused)
-    return JSONResponse({"error": {"code": error.code, "message": str(error)}}, error.status)
+    return JSONResponse(refusal_body(error, request.url.path), error.status)

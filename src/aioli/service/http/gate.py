@@ -13,11 +13,11 @@ from aioli.service.http.answers import refusal_answer, send_answer
 from aioli.service.http.watch import RequestLog, Requests
 from aioli.service.refusals import BadRequest, ServiceRefused, TooLarge
 
-__all__ = ["BODY", "Gate", "Settings"]
+__all__ = ["BODY", "RIGHTS", "Gate", "Settings"]
 
-BODY = "aioli.body"  # where the scope of a request has its body
+BODY, RIGHTS = "aioli.body", "aioli.rights"  # where the scope of a request has its body, and what its token may do
 OPEN = {"/health": "health", "/ready": "ready", "/v2/health/live": "health", "/v2/health/ready": "ready"}
-READING_POSTS = ("/infer",)  # ways to ask that change nothing where no id is given, and are checked by themselves
+READING_POSTS = ("/infer",)  # what changes nothing unless it has an id, and is looked at where it is answered
 WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
 
 
@@ -60,12 +60,12 @@ class Gate:
             if path not in OPEN:
                 client = scope.get("client")
                 writes = method not in WITHOUT_BODY and not path.endswith(READING_POSTS)
-                self._access.check(header, writes, client[0] if client else "")
+                scope[RIGHTS] = self._access.check(header, writes, client[0] if client else "")
             if method not in WITHOUT_BODY:
                 scope[BODY] = await self._body(receive, length)
             await self._app(scope, receive, stamped)
         except ServiceRefused as refused:
-            await refusal_answer(refused, stamped)
+            await refusal_answer(refused, path, stamped)
         except Exception as error:
             self._log.write("failed", request=identity, path=path, error=f"{type(error).__name__}: {error}")
             answer = {"error": {"code": "internal", "message": f"the server failed; see its log for {identity}"}}

@@ -2,7 +2,7 @@
 
 import signal
 import socket
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import uvicorn
 from starlette.types import ASGIApp
@@ -38,7 +38,10 @@ def listen(host: str, port: int, elsewhere: bool = False) -> socket.socket:
 
 
 def run_server(
-    app: ASGIApp, listening: socket.socket, connections: Connections, begun: Callable[[], None] = lambda: None
+    app: ASGIApp,
+    listening: socket.socket,
+    connections: Connections,
+    begun: Callable[[], Awaitable[None]],
 ) -> None:
     """Serve until the process is told to end; what is being answered then is answered first."""
     config = uvicorn.Config(
@@ -71,11 +74,11 @@ def _nothing(_number: int, _frame: object) -> None:
 class _Server(uvicorn.Server):
     """Tells when it has begun to listen."""
 
-    def __init__(self, config: uvicorn.Config, begun: Callable[[], None]) -> None:
+    def __init__(self, config: uvicorn.Config, begun: Callable[[], Awaitable[None]]) -> None:
         super().__init__(config)
         self._begun = begun
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """Begin to listen."""
         await super().startup(sockets)
-        self._begun()
+        await self._begun()

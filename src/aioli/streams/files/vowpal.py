@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Mapping
+from typing import NamedTuple
 
 import numpy as np
 
@@ -12,7 +13,31 @@ from aioli.streams.files.table import Position, ReadAs, SparseTable, Tables, Tex
 from aioli.streams.files.text_reader import NOT_UTF8, TextReader, shortened
 from aioli.streams.files.where import Numbered, row_refused
 
-__all__ = ["VowpalText"]
+__all__ = ["VowpalRow", "VowpalText", "parse_line"]
+
+
+class VowpalRow(NamedTuple):
+    """One row of text: its label, None where there is none, its importance, its tag, and its features by name."""
+
+    label: float | None
+    weight: float
+    tag: str
+    features: dict[str, float]
+
+
+def parse_line(line: bytes) -> VowpalRow:
+    """Return the row of one line; a feature that comes several times has the sum of its values.
+
+    >>> parse_line(b"1 2.0 'visit-7|site:0.5 home |time noon:3")
+    VowpalRow(label=1.0, weight=2.0, tag='visit-7', features={'site^home': 0.5, 'time^noon': 3.0})
+    """
+    row = _TableBuilder("the line")
+    row.add(line, 1)
+    features: dict[str, float] = {}
+    for place, value in zip(row.features, row.values, strict=True):
+        features[row.names[place]] = features.get(row.names[place], 0.0) + value
+    label = None if math.isnan(row.labels[0]) else row.labels[0]
+    return VowpalRow(label, row.weights[0], row.tag.decode("utf-8", "replace").removeprefix("'"), features)
 
 
 class VowpalText(TextReader):
@@ -66,6 +91,7 @@ class _TableBuilder:
         self.names: list[str] = []
         self._places: dict[bytes, dict[bytes, int]] = {}  # of each namespace: its features' places in `names`
         self.skipped: list[tuple[int, str]] = []
+        self.tag = b""  # of the last row
 
     def add_or_skip(self, line: bytes, number: int) -> None:
         """Add the row of one line; one that cannot be read is left out, and nothing of it stays."""
@@ -117,7 +143,7 @@ class _TableBuilder:
         """Add label, importance and base, where they are; a word that touches the bar and is no number is a tag."""
         words = head.split()
         if words and (words[-1][:1] == b"'" or not (head[-1:].isspace() or _is_number(words[-1]))):
-            words.pop()
+            self.tag = words.pop()
         if len(words) > 3:
             raise self._refused(f"{shortened(head)} is more than label, importance, base and tag")
         numbers = [self._number(word, b"label") for word in words]
