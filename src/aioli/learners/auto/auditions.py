@@ -121,7 +121,7 @@ class Auditions:
             best = self.losses[members].min()
             behind = best > (1.0 + PROMISE * AUDITION / reviews) * linear
             useless = reviews >= AUDITION and ((behind and doubtful) or (silent and self.silent[i]))
-            useless = useless or (plain and best > NEAR * linear)
+            useless = useless or (plain and (best > NEAR * linear or best == linear))  # equal: it says what they say
             if playing[i] and (dismissed[i] or in_vain or useless):
                 leaving.append(i)
             self.silent[i] = silent

@@ -1,11 +1,13 @@
 """Auto: the learner that needs no tuning."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, Self
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.chosen_columns import ChosenColumns
 from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert, experts_within, with_budget
@@ -350,7 +352,8 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
         companions: list[Companion] = []
         if sizes is not None and self.experts is None:
-            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])]
+            again = partial(_bending_ensemble, self.budget, sizes)
+            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again)]
         if self.budget == "best" and self.experts is None:
             companions += batch_guests()
         companions += guests_of(self.guests, self.refit)
@@ -385,3 +388,8 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
 
     def _begin(self, player: Player) -> None:
         self._player, self._begun = player, player.n_features_ is not None
+
+
+def _bending_ensemble(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
+    """Return linear experts with a forest and random features, which have learned from no row."""
+    return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])

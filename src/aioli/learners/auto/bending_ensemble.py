@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 from aioli.errors import AnnouncementRefused, SnapshotRefused
 from aioli.learners.announcements import Delayed, Late
 from aioli.learners.auto.auditions import Auditions
-from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
+from aioli.learners.auto.companions import Companion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
 from aioli.learners.auto.experts import Expert
-from aioli.learners.auto.guests import GuestCompanion
 from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
@@ -30,7 +29,6 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 __all__ = ["BendingEnsemble"]
 
 LINEAR = 0.4  # prior share of the linear experts, which know most where rows are few
-KINDS = {kind.__name__: kind for kind in (ForestCompanion, KernelCompanion, GuestCompanion)}
 
 
 class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
@@ -168,13 +166,17 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     def recall(self, snapshot: Snapshot) -> Self:
         """Take over what an ensemble of the same companions remembered; return this ensemble."""
         given = snapshot.of("BendingEnsemble")
+        members = given.part("combination").part("mixture").array("prior", (None,)).size
+        earlier = [companion for companion in self._fresh if not companion.joined_later]
+        if members == 1 + sum(len(companion.names) for companion in earlier) < self._combination.members:
+            BendingEnsemble.__init__(self, self.dense, earlier)  # a file from before the others were there
         self.dense = DenseEnsemble.restore(given.part("dense"))
         self._combination = Combination.restore(given.part("combination"), self._combination.members)
         self._auditions.recall(given)
         for i, companion in enumerate(self.companions):
             name = f"companion{i}"
             if companion is not None and name in given.parts:
-                self.companions[i] = KINDS[type(companion).__name__].restore(given.part(name))
+                self.companions[i] = companion.recalled(given.part(name))
             else:
                 self.companions[i] = None
         self._take_names(given)
@@ -195,14 +197,14 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         parts = [linear[:, None]]
         for names, companion in zip(self._names_of, self.companions, strict=True):
             parts.append(np.zeros((len(X), len(names))) if companion is None else companion.consult(X))
-        return np.ascontiguousarray(np.concatenate(parts, axis=1))
+        return _together(parts)
 
     def _played(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
         """Let the companions learn the rows; return the log-odds of every member before the labels."""
         parts = [linear[:, None]]
         for names, companion in zip(self._names_of, self.companions, strict=True):
             parts.append(np.zeros((len(X), len(names))) if companion is None else companion.play(X, y, weights))
-        Z = np.ascontiguousarray(np.concatenate(parts, axis=1))
+        Z = _together(parts)
         self._auditions.losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
         return Z
 
@@ -312,3 +314,9 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         """The places of each companion's members in the mixture, behind the linear experts'."""
         places = np.cumsum([1, *(len(names) for names in self._names_of)]).tolist()
         return [list(range(first, last)) for first, last in itertools.pairwise(places)]
+
+
+def _together(parts: list[Matrix]) -> Matrix:
+    """Return the log-odds of all members side by side: who says nothing of its own says what the first does."""
+    Z = np.concatenate(parts, axis=1)
+    return np.ascontiguousarray(np.where(np.isnan(Z), Z[:, :1], Z))

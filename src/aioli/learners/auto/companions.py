@@ -27,14 +27,20 @@ class Companion(ABC):
         What its members are called, one for each of the log-odds.
     dismissed
         Whether it has failed, and must not be heard any more.
+    joined_later
+        Whether there are files of ensembles from before such companions were there, which go on without.
     """
 
     names: tuple[str, ...]
     dismissed: bool = False
+    joined_later: bool = False
 
     @abstractmethod
     def consult(self, X: Matrix) -> Matrix:
-        """Return each member's log-odds of each row, as if it came next; changes nothing."""
+        """Return each member's log-odds of each row, as if it came next; changes nothing.
+
+        NaN is for a member that has nothing to say of its own: it is heard as if it said what the linear experts do.
+        """
 
     @abstractmethod
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
@@ -47,6 +53,10 @@ class Companion(ABC):
     @abstractmethod
     def snapshot(self) -> Snapshot:
         """Return all that it remembers."""
+
+    @abstractmethod
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal companion of the same kind as this one, from what it remembered."""
 
 
 class ForestCompanion(Companion):
@@ -91,6 +101,10 @@ class ForestCompanion(Companion):
                 raise SnapshotRefused(f"in a ForestCompanion, {companion._state.trees} trees are not {companion.trees}")
         return companion
 
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal companion."""
+        return self.restore(snapshot)
+
 
 class KernelCompanion(Companion):
     """Random features at four bandwidths, heard as one."""
@@ -129,3 +143,7 @@ class KernelCompanion(Companion):
         if companion._learner.features != companion.features:
             raise SnapshotRefused(f"in a KernelCompanion, {companion._learner.features} features came")
         return companion
+
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal companion."""
+        return self.restore(snapshot)

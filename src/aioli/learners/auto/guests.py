@@ -129,6 +129,10 @@ class GuestCompanion(Companion):
             guest._fit(fitted, width or None)
         return guest
 
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal guest."""
+        return self.restore(snapshot)
+
     # ---- within
 
     def _due(self) -> int:

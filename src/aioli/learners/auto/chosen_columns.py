@@ -1,0 +1,181 @@
+r"""A companion for rows most of whose columns say nothing: all of Auto's experts again, on the columns that matter.
+
+A learner of d columns pays for every one of them, about half a nat a column each time the rows double, and a hundred
+columns of noise cost a kernel or a tree far more. So at n = 64, 128, 256, …, 4,096 rows each column is tested against
+the label, by ranks in eights ($G = 2n\,I \sim \chi^2_7$, I the mutual information) and by the correlation of ranks
+($n r^2 \sim \chi^2_1$), at a level of 1/(3n): the more rows, the fewer columns pass by chance. Where at least 16
+columns and half of them fail both tests, an ensemble plays on the others, and first plays the rows so far, which are
+kept until then. It is made anew when a later test finds that a column is missing, or there in vain. Otherwise the
+companion says what the linear experts say, and costs nothing.
+
+A column that matters only together with others passes no test: the experts that read all columns are there for it.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.companions import Companion
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import finite_logit_many
+from aioli.snapshots.tree import Array, Snapshot
+
+__all__ = ["ChosenColumns", "columns_that_matter"]
+
+FIRST, LAST = 64, 4096  # rows at the first and at the last choice
+ROOM = 1 << 24  # bytes of rows kept: of wide rows fewer, and then the last choice comes sooner
+BINS = 8  # of ranks
+IDLE = 16  # columns that must say nothing, and half of all, for the others to be chosen
+LEVEL = 1.0 / 3.0  # divided by the rows: the chance that a column which says nothing passes a test
+CERTAIN = 0.01  # of that chance, for a column to be missing where it is not played
+
+Columns = NDArray[np.int64]
+
+
+def columns_that_matter(X: Matrix, y: Vector, part: float = 1.0) -> Columns:
+    """Return the columns whose ranks say more of the label than chance would, at a part of the level. O(nd log n)."""
+    n, d = X.shape
+    ordered = np.sort(X, axis=0)
+    U = np.empty((n, d))  # ranks, and their mean where values are equal
+    for j in range(d):
+        U[:, j] = sum(np.searchsorted(ordered[:, j], X[:, j], side) for side in ("left", "right")) / (2.0 * n)
+    bins = np.minimum((U * BINS).astype(np.int64), BINS - 1)
+    cells = (np.arange(d) * BINS + bins) * 2 + (y == 1.0)[:, None]
+    counts = np.bincount(cells.ravel(), minlength=2 * BINS * d).reshape(d, BINS, 2) / n
+    apart = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
+    nats = np.where(counts > 0.0, counts * np.log(np.maximum(counts, 1e-300) / np.maximum(apart, 1e-300)), 0.0)
+    by_bins = _chance_of_seven(2.0 * n * np.maximum(nats.sum(axis=(1, 2)), 0.0))
+    centred, label = U - U.mean(axis=0), y - y.mean()
+    scale = np.sqrt((centred**2).sum(axis=0) * (label**2).sum())
+    r = np.divide(label @ centred, scale, out=np.zeros(d), where=scale > 0.0)
+    return np.flatnonzero(np.minimum(by_bins, _chance_of_one(n * r * r)) < part * LEVEL / n).astype(np.int64)
+
+
+def _chance_of_one(squared: Vector) -> Vector:
+    r"""Return $P(\chi^2_1 > x) = \mathrm{erfc}\sqrt{x/2}$."""
+    return np.array([math.erfc(math.sqrt(0.5 * x)) for x in squared.tolist()])
+
+
+def _chance_of_seven(squared: Vector) -> Vector:
+    r"""Return $P(\chi^2_7 > x) = \mathrm{erfc}\sqrt{x/2} + \sqrt{2x/\pi}\,e^{-x/2}(1 + x/3 + x^2/15)$."""
+    tail = np.sqrt(2.0 * squared / math.pi) * np.exp(-0.5 * squared) * (1.0 + squared / 3.0 + squared**2 / 15.0)
+    return _chance_of_one(squared) + tail
+
+
+class ChosenColumns(Companion):
+    """Play an ensemble on the columns that have shown to matter; say NaN, that is nothing of its own, without one.
+
+    Parameters
+    ----------
+    make
+        Makes the ensemble, which has learned from no row.
+    """
+
+    names = ("all of these on the columns that matter",)
+    joined_later = True
+
+    def __init__(self, make: Callable[[], BendingEnsemble]) -> None:
+        self._make = make
+        self._columns: Columns = np.empty(0, dtype=np.int64)
+        self._ensemble: BendingEnsemble | None = None
+        self._kept: Matrix | None = (
+            None  # the rows so far, their labels and weights behind them; none after the last choice
+        )
+        self._rows = 0
+
+    def consult(self, X: Matrix) -> Matrix:
+        """Return the log-odds of each row, as if it came next; changes nothing."""
+        if self._ensemble is None:
+            return np.full((len(X), 1), np.nan)
+        return self._ensemble.predict_logit_many(np.ascontiguousarray(X[:, self._columns]))[:, None]
+
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        """Learn from the rows in order; return the log-odds of each row before its label."""
+        said = np.full((len(X), 1), np.nan)
+        first = 0
+        while first < len(X):
+            due = self._due(X.shape[1])
+            part = slice(first, len(X) if due is None else min(len(X), first + due - self._rows))
+            if self._ensemble is not None:
+                said[part, 0] = self._learned(X[part][:, self._columns], y[part], weights[part])
+            if due is not None:
+                rows = np.column_stack([X[part], y[part], weights[part]])
+                self._kept = rows if self._kept is None else np.concatenate([self._kept, rows])
+            self._rows += part.stop - first
+            first = part.stop
+            if self._rows == due:
+                self._choose()
+        return said
+
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far: the next choice may take them."""
+        if self._kept is not None:
+            last = self._kept.shape[1] - 2
+            self._kept = np.insert(self._kept, [last] * columns, 0.0, axis=1)
+
+    def snapshot(self) -> Snapshot:
+        """Return the columns chosen, the ensemble, and the rows kept for the next choice."""
+        kept = np.empty((0, 0)) if self._kept is None else self._kept.copy()
+        parts = {} if self._ensemble is None else {"ensemble": self._ensemble.snapshot()}
+        arrays: dict[str, Array] = {"columns": self._columns.copy(), "kept": kept}
+        return Snapshot("ChosenColumns", {"rows": self._rows}, arrays, parts)
+
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal companion, which plays the same ensembles as this one."""
+        given = snapshot.of("ChosenColumns")
+        made = type(self)(self._make)
+        made._rows = given.whole("rows")
+        made._columns = given.integers("columns", (None,)).copy()
+        kept = given.array("kept", (None, None))
+        if len(kept):
+            if len(kept) != made._rows or kept.shape[1] < 3 or (made._columns >= kept.shape[1] - 2).any():
+                raise SnapshotRefused("in a ChosenColumns, the rows kept are not those that came")
+            made._kept = kept.copy()
+        if (made._columns < 0).any() or bool(made._columns.size) != ("ensemble" in given.parts):
+            raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
+        if "ensemble" in given.parts:
+            made._ensemble = made._make().recall(given.part("ensemble"))
+            if made._ensemble.n_features_ != made._columns.size:
+                raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
+        return made
+
+    # ---- within
+
+    def _due(self, width: int) -> int | None:
+        """Return at how many rows the next choice is due; None after the last."""
+        most = min(LAST, ROOM // (8 * (width + 2)))
+        due = FIRST
+        while due <= self._rows:
+            due *= 2
+        return due if due <= most and width >= IDLE else None
+
+    def _learned(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
+        assert self._ensemble is not None
+        return finite_logit_many(self._ensemble.learn_many(np.ascontiguousarray(X), y, weights))
+
+    def _choose(self) -> None:
+        """Test the columns; make an ensemble where few matter, and anew where the one that plays misses some."""
+        assert self._kept is not None
+        X, y, weights = np.ascontiguousarray(self._kept[:, :-2]), self._kept[:, -2].copy(), self._kept[:, -1].copy()
+        if self._due(X.shape[1]) is None:
+            self._kept = None
+        matter = columns_that_matter(X, y)
+        silent = X.shape[1] - matter.size
+        if not matter.size or silent < max(IDLE, X.shape[1] / 2):
+            if self._ensemble is None:
+                return
+        elif self._ensemble is not None:
+            missing = np.setdiff1d(columns_that_matter(X, y, CERTAIN), self._columns)
+            if not missing.size and np.isin(self._columns, matter).all():
+                return
+        self._ensemble, self._columns = None, matter
+        if matter.size and silent >= max(IDLE, X.shape[1] / 2):
+            self._ensemble = self._make()
+            self._learned(X[:, matter], y, weights)
+        else:
+            self._columns = matter[:0]

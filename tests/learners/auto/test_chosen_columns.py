@@ -1,0 +1,102 @@
+"""The companion that plays on the columns that matter: who is chosen, what it saves, and that it is remembered."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from aioli import Auto
+from aioli.errors import SnapshotRefused
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.chosen_columns import (
+    ChosenColumns,
+    _chance_of_one,
+    _chance_of_seven,
+    columns_that_matter,
+)
+from aioli.learners.auto.companions import ForestCompanion
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
+
+
+def among_noise(rows: int, noise: int = 40, seed: int = 0) -> tuple[Matrix, Vector]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 3 + noise))
+    y = (X[:, 0] + X[:, 1] ** 2 - 1.0 + 0.3 * rng.logistic(size=rows) > 0.0).astype(np.float64)
+    return X, y
+
+
+def small() -> BendingEnsemble:
+    return BendingEnsemble(DenseEnsemble(None, "usual"), [ForestCompanion(4)])
+
+
+def played(rows: int, noise: int = 40) -> tuple[ChosenColumns, Matrix]:
+    X, y = among_noise(rows, noise)
+    companion = ChosenColumns(small)
+    return companion, companion.play(X, y, np.ones(rows))
+
+
+def test_columns_are_chosen_that_say_something_of_the_label_in_a_line_or_a_bend() -> None:
+    X, y = among_noise(1000)
+    X[:, 2] = 5.0  # one that never moves says nothing
+    assert columns_that_matter(X, y).tolist() == [0, 1]
+
+
+def test_it_says_nothing_of_its_own_until_columns_are_chosen_and_where_few_are_idle() -> None:
+    _, said = played(300)
+    assert np.isnan(said[:64]).all()
+    assert np.isfinite(said[128:]).all()
+    _, said = played(300, noise=5)
+    assert np.isnan(said).all()
+
+
+def test_columns_of_noise_cost_auto_little() -> None:
+    X, y = among_noise(1200, noise=60)
+    said = [Auto().learn_many(rows, y) for rows in (np.ascontiguousarray(X[:, :3]), X)]
+    said.append(Auto(budget="fast").learn_many(X, y))
+    alone, among, fast = (-np.log(np.where(y == 1.0, p, 1.0 - p))[600:].mean() for p in said)
+    assert among < 1.05 * alone  # of the first 600 rows some are needed to choose
+    assert fast > 1.2 * alone
+
+
+def test_a_stop_changes_no_bit_and_chunks_change_nothing_but_rounding() -> None:
+    X, y = among_noise(400)
+    one = np.ones(400)
+    said = ChosenColumns(small).play(X, y, one)
+    steady, stopped = ChosenColumns(small), ChosenColumns(small)
+    for part in (slice(0, 50), slice(50, 129), slice(129, 256), slice(256, 400)):
+        consulted = stopped.consult(X[part][:1])
+        heard = stopped.play(X[part], y[part], one[part])
+        assert_array_equal(heard, steady.play(X[part], y[part], one[part]))
+        assert_allclose(heard, said[part], rtol=1e-9)
+        assert_allclose(consulted[0], heard[0], rtol=1e-9)
+        stopped = ChosenColumns(small).recalled(stopped.snapshot())
+
+
+def test_chances_are_those_of_chi_squared() -> None:
+    special = pytest.importorskip("scipy.special")
+    x = np.array([0.0, 0.5, 3.0, 20.0, 60.0])
+    assert_allclose(_chance_of_one(x), special.chdtrc(1, x), rtol=1e-12)
+    assert_allclose(_chance_of_seven(x), special.chdtrc(7, x), rtol=1e-12)
+
+
+def test_new_columns_may_be_chosen() -> None:
+    X, y = among_noise(512)
+    companion = ChosenColumns(small)
+    companion.play(np.ascontiguousarray(X[:200, 1:]), y[:200], np.ones(200))
+    companion.grow(1)
+    wider = np.column_stack([X[200:, 1:], 3.0 * y[200:]])
+    said = companion.play(wider, y[200:], np.ones(312))
+    assert np.isfinite(said).all()
+    assert companion._columns.max() == X.shape[1] - 1
+    again = companion.consult(wider[:2])
+    assert again[0, 0] * (2.0 * y[200] - 1.0) > 2.0  # it has learned what the new column says
+
+
+def test_a_snapshot_of_other_columns_is_refused() -> None:
+    companion, _ = played(300)
+    whole = companion.snapshot()
+    for arrays in ({"columns": np.array([99])}, {"columns": np.array([-1])}, {"kept": whole.arrays["kept"][:-1]}):
+        broken = Snapshot(whole.kind, whole.values, {**whole.arrays, **arrays}, whole.parts)
+        with pytest.raises(SnapshotRefused):
+            ChosenColumns(small).recalled(broken)
