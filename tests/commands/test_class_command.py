@@ -13,7 +13,9 @@ import pytest
 import aioli
 from aioli import ClassAIOLI
 from aioli.cli import main
+from aioli.evaluate.class_hindsight import best_in_class_ball, classes_seen
 from aioli.store.models import load_model
+from aioli.streams.filestream import FileStream, Reading
 
 ROWS = 240
 LEARNER = "AIOLI(radius=2)"
@@ -226,3 +228,36 @@ def test_the_learner_that_is_taken_by_default_goes_on_when_the_third_label_comes
     assert found["rows"] == ROWS
     assert found["classes"] == 4
     assert found["log_loss"] < found["base_rate"]
+
+
+def rows_of(source: Path) -> tuple[Any, list[str]]:
+    with FileStream(str(source), Reading(label="flower", classes="any")) as stream:
+        (batch,) = list(stream)
+    assert batch.y is not None
+    assert batch.classes is not None
+    return np.asarray(batch.X), [str(batch.classes[int(code)]) for code in batch.y]
+
+
+@pytest.mark.parametrize("classes", ["any", "rose,aster,iris"])
+def test_the_regret_is_against_the_best_softmax_in_hindsight(
+    flowers: Path, tmp_path: Path, classes: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tame = tmp_path / "tame.csv"
+    tame.write_text(flowers.read_text(encoding="utf-8").replace('"lily, white"', "rose"), encoding="utf-8")
+    found = summary(["run", str(tame), "--label", "flower", "--learner", LEARNER, "--classes", classes], capsys)
+    X, labels = rows_of(tame)
+    learner = ClassAIOLI(radius=2, classes="any" if classes == "any" else classes.split(","))
+    learner.learn_many(X, labels)
+    codes = np.array([learner.classes_.index(label) for label in labels])
+    seen = classes_seen(codes) if classes == "any" else None
+    best = best_in_class_ball(X, codes, 3, 2.0, seen=seen).loss
+    assert found["regret"] == pytest.approx(learner.loss - best, rel=1e-6)
+    assert found["regret"] <= found["certificate"]
+
+
+def test_the_regret_of_auto_is_against_one_model_a_class(flowers: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["run", str(flowers), "--label", "flower", "--learner", "Auto(experts=2)", "--classes", "any"]
+    found = summary(asked, capsys)
+    assert found["regret"] <= found["certificate"]
+    again = summary([*asked, "--no-regret"], capsys)
+    assert again["regret"] is None

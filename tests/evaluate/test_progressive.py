@@ -275,5 +275,5 @@ def test_many_classes_are_played_by_the_same_loop() -> None:
     assert points[-1].certificate == pytest.approx(float(direct.certificate()), rel=1e-9)
     assert scores.rows == 90
     assert scores.accuracy == points[-1].accuracy
-    with pytest.raises(ValueError, match="late are for learners of two classes"):
+    with pytest.raises(ValueError, match="late are for classes that are told beforehand"):
         list(progressive(AIOLI(classes="any"), [(X, names)], delay=3))

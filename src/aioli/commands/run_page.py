@@ -37,7 +37,7 @@ def notes_of(run: Run) -> list[str]:
     if regret is None:
         why = "the stream is too long, too wide, or cannot be read twice"
         if isinstance(scores, ClassScores):
-            why = "it is for games of two classes"
+            why = "there is none for this learner, or too many rows, columns or classes"
         if run.by_key is not None:
             why = "every key has a model of its own"
         notes.append(f"The regret in hindsight was not computed: {why}.")

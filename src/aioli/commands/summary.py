@@ -23,6 +23,7 @@ from aioli.store.models import save_model
 from aioli.store.predictions import write_predictions
 from aioli.store.spool import Spool
 from aioli.streams.filestream import FileStream
+from aioli.streams.many_labels import ManyLabels
 
 __all__ = [
     "check_both_classes",
@@ -85,14 +86,23 @@ def find_regret(run: Run) -> float | None:
     learner, begun = run.learner, time.perf_counter()
     if run.skipped is not None and run.skipped.count:
         return None  # which rows the learner refused is not known at a second pass
-    if run.stream.rereadable and not run.stream.sparse and plays_two_classes(learner):
-        from aioli.evaluate.regret import AFFORDABLE, with_regret
+    if not run.stream.rereadable or run.stream.sparse:
+        return None
+    from aioli.evaluate.regret import AFFORDABLE, with_regret
 
-        width = len(run.stream.features)
-        if run.rows * width <= AFFORDABLE:
-            run.history.points = with_regret(run.history.points, run.stream.read_again(), learner, width)
-            return time.perf_counter() - begun
-    return None
+    width, points = len(run.stream.features), run.history.points
+    if plays_two_classes(learner):
+        if run.rows * width > AFFORDABLE:
+            return None
+        run.history.points = with_regret(points, run.stream.read_again(), learner, width)
+        return time.perf_counter() - begun
+    from aioli.evaluate.class_regret import with_class_regret
+
+    assert knows_classes(learner)
+    labels = run.stream.labels
+    two_first = isinstance(labels, ManyLabels) and labels.roles
+    run.history.points = with_class_regret(points, run.stream.read_again(), learner, width, two_first=two_first)
+    return None if points is run.history.points else time.perf_counter() - begun
 
 
 def check_rows(source: str, run: Run) -> None:

@@ -118,6 +118,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     # ---- what it knows
 
+    against_rest = AGAINST_REST  # what the certificate speaks of where the certified expert has played all rows
+
     def certificate(self, tight: bool = False) -> Certificate:
         """Return nats of regret that are proven not to have been exceeded, against what `against` names.
 
