@@ -100,9 +100,7 @@ def compare_scoring(width: int, rows: int, repeats: int, goal: float) -> list[Co
     for name, make in SCORERS.items():
         knowing = make()
         knowing.learn_many(X, y)
-        times = side_by_side(
-            {"predict": lambda knowing=knowing: partial(knowing.predict_many, X), "learn": _taught(make, X, y)}, repeats
-        )
+        times = side_by_side({"predict": _asked(knowing, X), "learn": _taught(make, X, y)}, repeats)
         predicted, learned = times["predict"] / rows, times["learn"] / rows
         found.append(compare(f"{name}: predict_many", width, predicted, "learn_many", learned, goal))
     return found
@@ -137,6 +135,10 @@ def _batches(make: Make, X: Matrix, y: Vector, *, late: bool) -> Prepare:
         return run
 
     return prepare
+
+
+def _asked(knowing: ColumnLearner, X: Matrix) -> Prepare:
+    return lambda: partial(knowing.predict_many, X)
 
 
 def _taught(make: Make, X: Matrix, y: Vector) -> Prepare:

@@ -149,5 +149,7 @@ def require_shards(learner: object) -> Shards:
     """Return the learner, or refuse one whose copies cannot become one again."""
     given = require_learner(learner)
     if not shards(given):
-        raise CapabilityMissing(f"{type(given).__name__} cannot learn in shards; use AIOLI")
+        raise CapabilityMissing(
+            f"{type(given).__name__} cannot learn in shards; use AIOLI, or Auto(budget='fast').fix_columns(…)"
+        )
     return given

@@ -25,6 +25,7 @@ from aioli.numerics.logistic import sigmoid
 from aioli.outcomes.class_labels import Classes, Label
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
+from aioli.states.mixture.survey import ColumnSurvey
 from aioli.streams.matrices import as_matrix
 
 __all__ = ["Auto"]
@@ -295,11 +296,36 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         many.feature_names_ = self.feature_names_
         return many
 
-    def merge(self, _other: Self) -> Self:
-        """Refused: each learner scales its columns by the rows that it saw, so the two speak of different numbers."""
-        raise CapabilityMissing(
-            "Auto learners do not merge: each has scaled its columns by its own rows; merge AIOLI learners"
-        )
+    def fix_columns(self, survey: ColumnSurvey) -> Self:
+        """Read the columns as a survey of all shards' rows says, so that copies of this learner merge; return it.
+
+        For a learner of linear experts that has learned from no row: `budget="fast"`, or a number of experts. Its
+        experts do not retire, and rows no longer move the scale of a column (docs/shards.md).
+        """
+        if self._begun or self._player.has_announced or not isinstance(self._player, DenseEnsemble):
+            raise CapabilityMissing(
+                "columns are fixed before the first row, for linear experts alone; use a fresh Auto(budget='fast')"
+            )
+        self._begin(self._player.fix_columns(survey))
+        return self
+
+    def merge(self, other: Self, since: Self | None = None) -> Self:
+        """Take in what another learner of the same fixed columns learned from other rows; `since` is counted once.
+
+        Experts merge as `AIOLI` does, and so does the certificate; losses add, and shares follow them; stackers add
+        what they have learned (`states.mixture.merging`). Refused where columns are not fixed: each learner has then
+        scaled them by the rows that it saw, and the two speak of different numbers.
+        """
+        learners = [self, other] if since is None else [self, other, since]
+        players = [learner._player for learner in learners if isinstance(learner, Auto)]
+        dense = [player for player in players if isinstance(player, DenseEnsemble)]
+        if len(dense) < len(learners):
+            raise CapabilityMissing(
+                "these Auto learners do not merge: linear experts must play alone, on columns that are fixed "
+                "(fix_columns); otherwise each has scaled its columns by its own rows; merge AIOLI learners"
+            )
+        dense[0].merge(dense[1], dense[2] if since is not None else None)
+        return self
 
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, and all that the ensemble or `Wide` remembers, whichever plays."""
@@ -388,6 +414,8 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
 
     def _begin(self, player: Player) -> None:
         self._player, self._begun = player, player.n_features_ is not None
+        if isinstance(player, DenseEnsemble) and player.on_fixed_columns:
+            self.capabilities |= {Capability.MERGES, Capability.SHARDS}
 
 
 def _bending_ensemble(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:

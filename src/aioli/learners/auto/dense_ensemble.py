@@ -7,7 +7,7 @@ from typing import Self
 import numpy as np
 from numpy import ndarray
 
-from aioli.errors import SnapshotRefused
+from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.auto.ensemble_state import EnsembleState
 from aioli.learners.auto.experts import Expert, with_budget
@@ -35,6 +35,7 @@ from aioli.states.mixture.single_row import (
     learn_row_announced,
     predict_row,
 )
+from aioli.states.mixture.survey import ColumnSurvey
 from aioli.states.mixture.views import LONGEST, Views
 from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 
@@ -97,7 +98,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        if self._learning is not None and weight == 1.0 and type(x) is ndarray:
+        if self._learning is not None and weight == 1.0 and type(x) is ndarray and not self.on_fixed_columns:
             try:
                 label = LABELS[y]
                 if logit is not None:
@@ -189,6 +190,47 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
             self._lay_out(views, [state.grown(views.widths[expert.kind] - state.width) for expert, state in playing])
         self._names = names_after
         return self
+
+    def fix_columns(self, survey: ColumnSurvey) -> Self:
+        """Read the columns as a survey says, from the first row on; return the ensemble."""
+        self._fix_views(survey)
+        return self
+
+    def merge(self, other: Self, since: Self | None = None) -> Self:
+        """Take in what another ensemble learned on the same fixed columns; `since` is counted once. O(K d³)."""
+        ancestor = self._fresh_on_same_columns() if since is None else since
+        for given in (self, other, ancestor):
+            if not given.on_fixed_columns or given._late is not None:
+                raise CapabilityMissing(
+                    "these Auto learners do not merge: columns must be fixed (fix_columns), and no row announced; "
+                    "otherwise each has scaled its columns by its own rows; merge AIOLI learners"
+                )
+        for given in (other, ancestor):
+            if self._names_playing != given._names_playing or not self._sees_as(given):
+                raise ParameterRefused(
+                    "the learners read their columns by other surveys; give all shards copies of one learner",
+                    parameter="other",
+                )
+        self._merge_states(other, ancestor)
+        self._names = self._names or other._names
+        return self
+
+    def _fresh_on_same_columns(self) -> Self:
+        fresh = type(self)(self.experts, self.budget)
+        if self._views is not None:
+            fresh._begin(self._views.width)
+            fresh._lay_out(self._views, fresh.states)
+        return fresh
+
+    def _sees_as(self, other: Self) -> bool:
+        """Whether both read a row in the same way."""
+        own, theirs = self._views, other._views
+        return (
+            own is not None
+            and theirs is not None
+            and np.array_equal(own.columns[:-1], theirs.columns[:-1])
+            and np.array_equal(own.basis, theirs.basis)
+        )
 
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, those still playing and their states, the totals, the mixture and the views."""

@@ -13,12 +13,15 @@ from aioli.learners.auto.pipeline import Combine, play_blocks
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.numerics.threads import do_all, one_blas_thread
+from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
+from aioli.states.mixture.merging import merged_mixtures
 from aioli.states.mixture.mixture import Mixture, combine_rows
 from aioli.states.mixture.single_row import LOSS, ROUNDS, SLOTS, TOTALS, consult_rows, recount_rows
+from aioli.states.mixture.survey import ColumnSurvey
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import Rows
 from aioli.streams.sparse_rows import Indices
@@ -68,6 +71,33 @@ class EnsembleState:
     @property
     def _names_playing(self) -> list[str]:
         return [expert.name for expert in self.playing]
+
+    @property
+    def on_fixed_columns(self) -> bool:
+        """Whether the views are fixed: then experts do not retire, so that shards have the same ones to merge."""
+        return self._views is not None and self._views.fixed
+
+    def _fix_views(self, survey: ColumnSurvey) -> None:
+        """Begin on views that are fixed to what a survey has counted."""
+        width = survey.views(bending=False).width
+        self._begin(width)
+        views = survey.views(bending=any(expert.bends for expert in self.playing))
+        self._lay_out(views, self.states)
+
+    def _merge_states(self, other: "EnsembleState", since: "EnsembleState") -> None:
+        """Take in what another ensemble learned since both went on from a third, on the same views. O(K d³)."""
+        assert self._views is not None
+        merged = [
+            own.merged(theirs, old) for own, theirs, old in zip(self.states, other.states, since.states, strict=True)
+        ]
+        negligible = self._negligible.copy()
+        lost = np.array(
+            [new.tally[Tally.LOSS] - old.tally[Tally.LOSS] for new, old in zip(merged, since.states, strict=True)]
+        )
+        self._set_experts(self.playing, merged_mixtures(self._mixture, other._mixture, since._mixture, lost))
+        self._negligible[:] = negligible
+        self._totals += other._totals - since._totals
+        self._lay_out(self._views, merged)
 
     def _consult(self, rows: Rows) -> Matrix:
         """Return each expert's log-odds of each row, as if it came next."""
@@ -198,7 +228,8 @@ class EnsembleState:
 
     def _review_when_due(self) -> None:
         rounds = self._totals.item(ROUNDS)
-        if not rounds % REVIEW or (rounds == REVIEW // 2 and self._any_bends):
+        due = not rounds % REVIEW or (rounds == REVIEW // 2 and self._any_bends)
+        if due and not self.on_fixed_columns:
             self._review()
 
     def _review(self) -> None:

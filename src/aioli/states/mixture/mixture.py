@@ -29,6 +29,10 @@ from aioli.snapshots.tree import Snapshot
 
 __all__ = [
     "HEARD",
+    "MEMORIES",
+    "RETURN",
+    "RETURN_START",
+    "TIME",
     "Mixture",
     "announce",
     "announce_faded",

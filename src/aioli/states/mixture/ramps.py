@@ -25,6 +25,7 @@ __all__ = [
     "SAMPLE",
     "SHAPES",
     "climb",
+    "find_knots",
     "grow_ramps",
     "ramp_columns",
     "ramp_numbers",

@@ -52,7 +52,22 @@ from aioli.states.mixture.view_forms import (
 )
 from aioli.streams.sparse_rows import Indices
 
-__all__ = ["LONGEST", "VIEWS", "Views", "count_in", "fill_views", "is_row", "view_width", "widest_view"]
+__all__ = [
+    "BELIEVED",
+    "LONGEST",
+    "PEAK",
+    "PEAK_NORM",
+    "RAMP",
+    "ROWS",
+    "STANDARD_NORM",
+    "VIEWS",
+    "Views",
+    "count_in",
+    "fill_views",
+    "is_row",
+    "view_width",
+    "widest_view",
+]
 
 VIEWS = ("standard", "peak", "square", "wave", "ramp", "ripple")
 STANDARD, PEAK, SQUARE, WAVE, RAMP, RIPPLE = range(KINDS := len(VIEWS))
@@ -70,6 +85,8 @@ class Views:
     ----------
     statistics
         What every row moves, for compiled code: totals, then the statistics of the columns.
+    fixed
+        Whether no row moves them any more: each is seen as if it came next after those counted (`survey`).
     basis
         What rows read, for compiled code: phases and directions of the waves, and where there are ramps and ripples,
         those of the ripples, and what the ramps remember.
@@ -77,9 +94,10 @@ class Views:
         Room for the views of a single row, each at the beginning of its line.
     """
 
-    def __init__(self, width: int, limit: float = LIMIT, bending: bool = True) -> None:
+    def __init__(self, width: int, limit: float = LIMIT, bending: bool = True, fixed: bool = False) -> None:
         self.width = width
         self.bending = bending
+        self.fixed = fixed
         self.statistics: Vector = np.zeros(TOTALS + STATISTICS * width)
         self.totals: Vector = self.statistics[:TOTALS]
         self.columns: Matrix = self.statistics[TOTALS:].reshape(STATISTICS, width)
@@ -105,6 +123,8 @@ class Views:
 
         The first is made always: the others are made from it.
         """
+        if self.fixed:
+            return self.of_rows_apart(X, read)
         views = self._room(len(X), read)
         view_rows(self.statistics, self.basis, X, *views)
         return views
@@ -136,7 +156,7 @@ class Views:
 
     def grown(self, columns: int) -> "Views":
         """Return the views had so many further columns been there, and 0, from the first row."""
-        larger = Views(self.width + columns, bending=self.bending)
+        larger = Views(self.width + columns, bending=self.bending, fixed=self.fixed)
         larger.columns[:, : self.width] = self.columns
         larger.totals[...] = self.totals
         if self.bending:
@@ -148,7 +168,7 @@ class Views:
         waves = {"directions": self.waves[1:].copy(), "phases": self.waves[0].copy()}
         moved = {"columns": self.columns[:SAVED].copy(), "totals": self.totals.copy()}
         bent = {"ripples": self.ripples.copy(), "ramps": self.ramps.copy()} if self.bending else {}
-        return Snapshot("Views", arrays=moved | waves | bent)
+        return Snapshot("Views", {"fixed": True} if self.fixed else {}, arrays=moved | waves | bent)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -157,7 +177,8 @@ class Views:
         totals = given.array("totals", (None,))
         earlier = totals.size == EARLIER_TOTALS
         columns = given.array("columns", (EARLIER_STATISTICS if earlier else SAVED, None))
-        views = cls(columns.shape[1], math.inf, bending="ramps" in given.arrays)
+        fixed = "fixed" in given.values and given.flag("fixed")
+        views = cls(columns.shape[1], math.inf, bending="ramps" in given.arrays, fixed=fixed)
         if not earlier and (totals.size != TOTALS or not totals[BELIEVED] > 0.0):
             raise SnapshotRefused(f"in a Views, the totals are {totals.tolist()}")
         views.totals[: totals.size] = totals
