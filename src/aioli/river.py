@@ -1,7 +1,7 @@
 """A River classifier over any learner: of dictionaries, whose keys come and go, and of mini-batches."""
 
 import copy
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from datetime import date, time
 from itertools import repeat
 from numbers import Real
@@ -32,6 +32,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.dictionaries import (
     ENCODE,
     Columns,
+    Item,
     Sides,
     content_of,
     in_order,
@@ -121,7 +122,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     # ---- one row
 
-    def learn_one(self, x: Mapping[Any, Any], y: Any, w: float = 1.0) -> None:
+    def learn_one(self, x: Item, y: Any, w: float = 1.0) -> None:
         """Learn from a row and its label; w multiplies the row's loss."""
         if self._table is None:
             try:
@@ -139,7 +140,7 @@ class AIOLIClassifier(MiniBatchClassifier):
             raise
         self._table = table
 
-    def _learn_numbers(self, x: Mapping[Any, Any], y: Any, w: float) -> None:
+    def _learn_numbers(self, x: Item, y: Any, w: float) -> None:
         if self._many is not None:
             if w == 1.0 and x.keys() <= self._columns.keys() and self._many.rounds:
                 self._many.learn(self._row(x), y)
@@ -162,7 +163,7 @@ class AIOLIClassifier(MiniBatchClassifier):
             self._learn(tuple(x), numbers_of(x)[None, :], [y], None if w == 1.0 else [w])
         self._last = None
 
-    def predict_proba_one(self, x: Mapping[Any, Any], **_: Any) -> dict[Any, float]:
+    def predict_proba_one(self, x: Item, **_: object) -> dict[Any, float]:
         """Return the probability of each label."""
         x = self._numbers(x)
         if self._many is not None:
@@ -173,7 +174,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         zero, one = self._labels
         return {zero: 1.0 - p, one: p}
 
-    def predict_one(self, x: Mapping[Any, Any], **_: Any) -> Any:
+    def predict_one(self, x: Item, **_: object) -> Any:
         """Return the likeliest label."""
         x = self._numbers(x)
         if self._many is not None:
@@ -221,7 +222,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     # ---- within
 
-    def _numbers(self, x: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    def _numbers(self, x: Item) -> Item:
         """Return a row to predict as numbers; before any other was learned, what is no number counts as absent."""
         if self._table is not None:
             return _features(self._table, self._table.transform(x))
@@ -230,7 +231,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         others = [key for key, value in x.items() if isinstance(value, WORDS)]
         return {key: value for key, value in x.items() if key not in others} if others else x
 
-    def _remember(self, x: Mapping[Any, Any], method: int) -> None:
+    def _remember(self, x: Item, method: int) -> None:
         """Remember the row just predicted, and announce the one before it: its label, not having come next, is late."""
         if self._last is not None and self._last.is_of(x):
             self._last.times[method] += 1
@@ -249,12 +250,12 @@ class AIOLIClassifier(MiniBatchClassifier):
             self._waiting.add(content, self._learner.announce(row))
         self._last = None
 
-    def _announcement(self, x: Mapping[Any, Any]) -> Announcement | None:
+    def _announcement(self, x: Item) -> Announcement | None:
         """Return what was announced for a row before other rows came; None where nothing was."""
         self._announce_last()
         return self._waiting.oldest(content_of(x)) if self._waiting else None
 
-    def _row(self, x: Mapping[Any, Any]) -> object:
+    def _row(self, x: Item) -> object:
         """Return the row in the order of the columns, without the keys that have none."""
         if isinstance(self._learner, Wide):  # others would pay for the columns that are not there yet
             return self._as_sparse(numbers_of(x)[None, :], tuple(x))

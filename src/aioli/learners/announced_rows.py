@@ -1,10 +1,11 @@
 """Finds the announcement of a row by the row's content, where a label comes with its row and nothing else."""
 
 from collections import OrderedDict, deque
-from collections.abc import Hashable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Hashable
+from typing import NamedTuple
 
 from aioli.learners.announcements import Announcement
+from aioli.streams.dictionaries import Item
 
 __all__ = ["AnnouncedRows", "PredictedRow"]
 
@@ -52,10 +53,10 @@ class AnnouncedRows:
 class PredictedRow(NamedTuple):
     """The row that was predicted last, and how often by each of the two methods: one row may be asked by both."""
 
-    x: dict[Any, Any]
+    x: Item
     times: list[int]
 
-    def is_of(self, x: Mapping[Any, Any]) -> bool:
+    def is_of(self, x: Item) -> bool:
         """Return whether a row has the same content."""
         try:
             return self.x == x

@@ -37,6 +37,7 @@ from aioli.service.client_calls import (
     refused_in,
     told_in,
 )
+from aioli.snapshots.json_values import JsonObject
 
 __all__ = ["AsyncClient", "Client", "Learning", "Prediction", "RequestRefused", "ServiceUnreachable"]
 
@@ -79,11 +80,11 @@ class Client(_Address):
 
     _connection: http.client.HTTPConnection | None = None
 
-    def create(self, model: str, **given: Any) -> dict[str, Any]:
+    def create(self, model: str, **given: Any) -> JsonObject:
         """Make a model: `learner`, `parameters`, `columns`, `labels`, `waiting`, as in docs/service.md."""
         return self._told(create_call(model, given))
 
-    def upload(self, model: str, file: bytes) -> dict[str, Any]:
+    def upload(self, model: str, file: bytes) -> JsonObject:
         """Make a model from the bytes of a file that `aioli run --save` or a learner's `save` wrote."""
         return self._told(Call("POST", f"/models/{model}", file, kind="application/octet-stream", again=False))
 
@@ -103,11 +104,11 @@ class Client(_Address):
         """Tell many labels, each with the id of its row."""
         return many_in(self._told(learn_many_call(model, labels)), learning_in)
 
-    def status(self, model: str) -> dict[str, Any]:
+    def status(self, model: str) -> JsonObject:
         """Return how a model stands: scores over time, drift, certificate, rows that wait."""
         return self._told(Call("GET", f"/models/{model}"))
 
-    def models(self) -> list[dict[str, Any]]:
+    def models(self) -> list[JsonObject]:
         """Return the models in service."""
         return list(self._told(Call("GET", "/models"))["models"])
 
@@ -119,7 +120,7 @@ class Client(_Address):
         """Delete a model and its log."""
         self._told(Call("DELETE", f"/models/{model}", again=False))
 
-    def _told(self, call: Call) -> dict[str, Any]:
+    def _told(self, call: Call) -> JsonObject:
         return told_in(self._asked(call))
 
     def _asked(self, call: Call) -> bytes:
@@ -173,7 +174,7 @@ class AsyncClient(_Address):
         super().__init__(address, token, retries, seconds)
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
-    async def create(self, model: str, **given: Any) -> dict[str, Any]:
+    async def create(self, model: str, **given: Any) -> JsonObject:
         """Make a model."""
         return told_in(await self._asked(create_call(model, given)))
 
@@ -193,7 +194,7 @@ class AsyncClient(_Address):
         """Tell many labels, each with the id of its row."""
         return many_in(told_in(await self._asked(learn_many_call(model, labels))), learning_in)
 
-    async def status(self, model: str) -> dict[str, Any]:
+    async def status(self, model: str) -> JsonObject:
         """Return how a model stands."""
         return told_in(await self._asked(Call("GET", f"/models/{model}")))
 

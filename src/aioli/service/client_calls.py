@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, NamedTuple, Self, TypeAlias, TypeVar
+from typing import NamedTuple, Self, TypeAlias, TypeVar
 from urllib.parse import quote
 
 from aioli.errors import AioliError
+from aioli.snapshots.json_values import JsonMapping, JsonObject
 
 __all__ = [
     "AGAIN",
@@ -28,7 +29,7 @@ __all__ = [
     "told_in",
 ]
 
-GivenRow: TypeAlias = Sequence[float] | Mapping[str, Any]
+GivenRow: TypeAlias = Sequence[float] | JsonMapping
 Label: TypeAlias = str | int | float | bool
 Told = TypeVar("Told")
 AGAIN = (429, 503)  # what asks for patience
@@ -85,7 +86,7 @@ class Call(NamedTuple):
     again: bool = True
 
 
-def create_call(model: str, given: Mapping[str, Any]) -> Call:
+def create_call(model: str, given: JsonMapping) -> Call:
     """Return the call that makes a model."""
     return Call("POST", _path(model), json.dumps(given, allow_nan=False).encode(), again=False)
 
@@ -110,7 +111,7 @@ def learn_many_call(model: str, labels: Iterable[tuple[str, Label]]) -> Call:
     return _posted(model, "learn", {"labels": [{"id": name, "label": label} for name, label in labels]})
 
 
-def told_in(body: bytes) -> dict[str, Any]:
+def told_in(body: bytes) -> JsonObject:
     """Return the object of an answer."""
     told = json.loads(body)
     return told if isinstance(told, dict) else {}
@@ -125,27 +126,27 @@ def refused_in(status: int, body: bytes) -> RequestRefused:
         return RequestRefused(f"the service answered {status}: {body[:200]!r}", "refused", status)
 
 
-def prediction_in(told: Mapping[str, Any]) -> Prediction:
+def prediction_in(told: JsonMapping) -> Prediction:
     """Return the prediction of an answer."""
     classes, probabilities = told.get("classes", ()), told.get("probabilities", ())
     return Prediction(told["id"], told.get("probability"), classes, probabilities, told.get("repeated", False))
 
 
-def learning_in(told: Mapping[str, Any]) -> Learning:
+def learning_in(told: JsonMapping) -> Learning:
     """Return what was learned, of an answer."""
     return Learning(told["id"], told["label"], told.get("repeated", False))
 
 
-def many_in(told: Mapping[str, Any], read: Callable[[Mapping[str, Any]], Told]) -> "list[Told | RequestRefused]":
+def many_in(told: JsonMapping, read: Callable[[JsonMapping], Told]) -> "list[Told | RequestRefused]":
     """Return what each part of an answer says."""
     return [_refused_part(part) if "error" in part else read(part) for part in told["results"]]
 
 
-def _refused_part(part: Mapping[str, Any]) -> RequestRefused:
+def _refused_part(part: JsonMapping) -> RequestRefused:
     return RequestRefused(part["error"]["message"], part["error"]["code"], 200)
 
 
-def _posted(model: str, kind: str, body: Mapping[str, Any]) -> Call:
+def _posted(model: str, kind: str, body: JsonMapping) -> Call:
     return Call("POST", f"{_path(model)}/{kind}", json.dumps(body, allow_nan=False).encode())
 
 
@@ -153,5 +154,5 @@ def _path(model: str) -> str:
     return f"/models/{quote(model, safe='')}"
 
 
-def _row(name: str, row: GivenRow) -> dict[str, Any]:
+def _row(name: str, row: GivenRow) -> JsonObject:
     return {"id": name, "row": dict(row) if isinstance(row, Mapping) else [float(value) for value in row]}

@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, Protocol, Self, TypeGuard
+from typing import NamedTuple, Protocol, Self, TypeGuard
 
 import numpy as np
 
@@ -26,6 +26,7 @@ from aioli.learners.registry import restore_any_learner
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
 from aioli.service.tally import Tally
+from aioli.snapshots.json_values import JsonMapping
 from aioli.snapshots.tree import Snapshot
 from aioli.store.models import STREAM
 from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement
@@ -34,7 +35,7 @@ from aioli.streams.row_encoder import RowEncoder
 
 __all__ = ["Answer", "GivenRow", "ServedModel"]
 
-GivenRow = Sequence[float] | Mapping[str, Any]  # as a request has it: numbers in order, or an object of named values
+GivenRow = Sequence[float] | JsonMapping  # as a request has it: numbers in order, or an object of named values
 NUMBERS = {int, float}
 TWO_LABELS: dict[object, int] = {0: 0, 1: 1, -1: 0}  # True and False are 1 and 0
 
@@ -184,7 +185,7 @@ class ServedModel:
         probabilities = announced.probabilities[0].tolist()
         return Answer(None, learner.classes_[: len(probabilities)], probabilities)
 
-    def _encoded(self, given: Mapping[str, Any]) -> Features:
+    def _encoded(self, given: JsonMapping) -> Features:
         if self.encoder is None:
             if self.width is not None:
                 raise RowRefused("is an object", remedy=f"rows of this model are {self.width} numbers in order")
@@ -276,7 +277,7 @@ def _labels_in(snapshot: Snapshot) -> tuple[Label, Label] | None:
     return negative, positive
 
 
-def _as_json(given: Mapping[str, Any]) -> bytes:
+def _as_json(given: JsonMapping) -> bytes:
     return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 

@@ -1,21 +1,21 @@
 """How a served model stands, in plain values: counts, scores over time, drift, certificate."""
 
 import math
-from typing import Any
 
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.history import Number
 from aioli.learners.protocol import Capability, certifies
 from aioli.service.group import Served
 from aioli.service.model import ServedModel
+from aioli.snapshots.json_values import JsonObject
 
 __all__ = ["certificate_of", "status_of"]
 
 
-def status_of(served: Served, now: float) -> dict[str, Any]:
+def status_of(served: Served, now: float) -> JsonObject:
     """Return all that is told of a model."""
     model, waiting, limits = served.model, served.waiting, served.waiting.limits
-    told: dict[str, Any] = {
+    told: JsonObject = {
         "name": served.record.name,
         "learner": repr(model.learner),
         "made": served.record.made,

@@ -18,6 +18,7 @@ from safetensors.numpy import load, save
 
 from aioli import __version__
 from aioli.errors import SnapshotRefused
+from aioli.snapshots.json_values import JsonObject
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.snapshots.whole_files import replacing
 
@@ -99,7 +100,7 @@ def from_bytes(data: bytes) -> Snapshot:
     return snapshot
 
 
-def _header(data: bytes) -> dict[str, Any]:
+def _header(data: bytes) -> JsonObject:
     """Return the JSON object of the one metadata entry. A safetensors file begins with the length of its header."""
     size = int.from_bytes(data[:8], "little")
     if len(data) < 8 or size > len(data) - 8:
@@ -130,14 +131,14 @@ def _arrays(snapshot: Snapshot, prefix: str = "") -> Iterator[tuple[str, Array]]
         yield from _arrays(part, f"{prefix}{name}{SEPARATOR}")
 
 
-def _tree(snapshot: Snapshot) -> dict[str, Any]:
+def _tree(snapshot: Snapshot) -> JsonObject:
     """Return the snapshot as a tree for JSON, each array replaced by its name."""
     parts = {name: _tree(part) for name, part in snapshot.parts.items()}
     arrays = sorted(snapshot.arrays)
     return {"kind": snapshot.kind, "values": dict(snapshot.values), "arrays": arrays, "parts": parts}
 
 
-def _snapshot_of(tree: dict[str, Any], arrays: dict[str, Any], prefix: str) -> Snapshot:
+def _snapshot_of(tree: JsonObject, arrays: dict[str, Any], prefix: str) -> Snapshot:
     parts = {name: _snapshot_of(part, arrays, f"{prefix}{name}{SEPARATOR}") for name, part in tree["parts"].items()}
     own = {name: arrays[prefix + name] for name in tree["arrays"]}
     return Snapshot(tree["kind"], dict(tree["values"]), own, parts)

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from numbers import Real
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from aioli.numerics.compiling import Vector
 __all__ = [
     "ENCODE",
     "Columns",
+    "Item",
     "Sides",
     "content_of",
     "in_order",
@@ -26,6 +27,7 @@ __all__ = [
 
 ENCODE = "give numbers, and encode others before"
 
+Item: TypeAlias = Mapping[Any, Any]  # a row as River has it; what its values are is looked at one by one
 Columns = dict[Hashable, int]
 Sides = dict[Hashable, int]
 
@@ -52,12 +54,12 @@ def in_order(keys: Sequence[Hashable]) -> list[Any]:
         return sorted(keys_of_any_kind, key=str)
 
 
-def content_of(x: Mapping[Any, Any]) -> frozenset[tuple[Any, float]]:
+def content_of(x: Item) -> frozenset[tuple[Any, float]]:
     """Return the row as it can be looked up, whatever the order of its keys."""
     return frozenset(zip(x, numbers_of(x).tolist(), strict=True))
 
 
-def numbers_of(x: Mapping[Any, Any]) -> Vector:
+def numbers_of(x: Item) -> Vector:
     """Return the values of a row in the order of its keys, or refuse what is no number."""
     try:
         values = np.array([*x.values()])  # without a type: np.float64 would read the string "1" as a number

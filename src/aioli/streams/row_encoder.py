@@ -11,9 +11,10 @@ array([[1.5, 0. , 1. , 1. ]])
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Self
+from typing import Self
 
 from aioli.errors import ParameterRefused, RowRefused, SnapshotRefused
+from aioli.snapshots.json_values import JsonMapping
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.encoding import Encoder, column_kinds
 from aioli.streams.files.jsonlines import flat_row, sample_of_rows, table_of_rows
@@ -69,7 +70,7 @@ class RowEncoder:
         """What each column is, by name."""
         return {} if self._encoder is None else self._encoder.kinds
 
-    def encode(self, row: Mapping[str, Any]) -> Features:
+    def encode(self, row: JsonMapping) -> Features:
         """Return the row as one row of features, dense, or sparse where a column is free text."""
         where, known = _TheRow(), self.kinds
         flat = flat_row(row, where)

@@ -6,6 +6,7 @@ from typing import Any
 from starlette.types import Send
 
 from aioli.service.refusals import ServiceRefused, TooMany, Unauthorised
+from aioli.snapshots.json_values import JsonObject
 
 __all__ = ["refusal_answer", "refusal_body", "send_answer", "send_bytes"]
 
@@ -24,7 +25,7 @@ async def send_bytes(send: Send, status: int, body: bytes, headers: tuple[tuple[
     await send({"type": "http.response.body", "body": body})
 
 
-def refusal_body(refused: ServiceRefused, path: str) -> dict[str, Any]:
+def refusal_body(refused: ServiceRefused, path: str) -> JsonObject:
     """Return a refusal as its answer has it: the Open Inference Protocol asks for a plain text."""
     return {"error": str(refused) if path.startswith("/v2/") else {"code": refused.code, "message": str(refused)}}
 

@@ -31,6 +31,7 @@ from aioli.service.http.watch import RequestLog, Requests, metrics
 from aioli.service.refusals import ServiceRefused
 from aioli.service.status import certificate_of, status_of
 from aioli.snapshots.codec import to_bytes
+from aioli.snapshots.json_values import JsonObject
 
 __all__ = ["make_app"]
 
@@ -57,7 +58,7 @@ class _Play:
         if not many and not certified and not isinstance(outcomes[0], ServiceRefused):
             await send_bytes(send, 200, outcome_as_bytes(outcomes[0]), JSON_KIND)
             return
-        told: dict[str, Any] = {"results": [outcome_as_json(outcome) for outcome in outcomes]}
+        told: JsonObject = {"results": [outcome_as_json(outcome) for outcome in outcomes]}
         if not many:
             (outcome,) = outcomes
             if isinstance(outcome, ServiceRefused):

@@ -2,8 +2,6 @@
 
 import json
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from aioli.errors import AioliError
 from aioli.learners.by_name import make_learner
@@ -12,6 +10,7 @@ from aioli.service.operations import Learn, Learned, Operation, Outcome, Predict
 from aioli.service.refusals import BadRequest, ServiceRefused, Unprocessable
 from aioli.service.waiting import Limits
 from aioli.snapshots.codec import from_bytes
+from aioli.snapshots.json_values import JsonMapping, JsonObject
 from aioli.streams.row_encoder import RowEncoder
 
 __all__ = [
@@ -36,7 +35,7 @@ _quoted = json.encoder.encode_basestring_ascii
 _decoder = json.JSONDecoder(parse_constant=_no_constant)
 
 
-def decoded(body: bytes) -> dict[str, Any]:
+def decoded(body: bytes) -> JsonObject:
     """Return the JSON object of a body, or refuse what is none."""
     try:
         found = _decoder.decode(body.decode())
@@ -51,7 +50,7 @@ def decoded(body: bytes) -> dict[str, Any]:
     return found
 
 
-def operations_of(kind: str, model: str, body: Mapping[str, Any]) -> tuple[list[Operation], bool]:
+def operations_of(kind: str, model: str, body: JsonMapping) -> tuple[list[Operation], bool]:
     """Return the operations of a predict or learn request, and whether it was one of many."""
     many = body.get("rows" if kind == "predict" else "labels")
     make = _predict if kind == "predict" else _learn
@@ -86,10 +85,10 @@ def _is_finite(value: float) -> bool:
         return False
 
 
-def outcome_as_json(outcome: Outcome) -> dict[str, Any]:
+def outcome_as_json(outcome: Outcome) -> JsonObject:
     """Return an outcome as its answer has it."""
     if isinstance(outcome, Predicted):
-        told: dict[str, Any] = {"id": outcome.id}
+        told: JsonObject = {"id": outcome.id}
         if outcome.answer.probability is None:
             told |= {"classes": list(outcome.answer.classes), "probabilities": list(outcome.answer.probabilities)}
         else:
@@ -110,7 +109,7 @@ def outcome_as_bytes(outcome: Outcome) -> bytes:
     return json.dumps(outcome_as_json(outcome), allow_nan=False).encode()
 
 
-def model_from_body(body: Mapping[str, Any]) -> tuple[ServedModel, Limits | None]:
+def model_from_body(body: JsonMapping) -> tuple[ServedModel, Limits | None]:
     """Return the model that a request writes, and the limits of its waiting rows, where it gives any."""
     unknown = [key for key in body if key not in MODEL_KEYS]
     if unknown:

@@ -5,7 +5,7 @@ their labels may be learned later; it needs a token that may write. One without 
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from aioli.service.http.grouping import Grouping
 from aioli.service.model import Answer
 from aioli.service.operations import Predict, Predicted
 from aioli.service.refusals import BadRequest, Forbidden, ServiceRefused, Unprocessable
+from aioli.snapshots.json_values import JsonMapping, JsonObject
 
 __all__ = ["inference_routes"]
 
@@ -95,7 +96,7 @@ def _answer_of(outcome: object) -> Answer:
     return outcome.answer
 
 
-def _output(answers: Sequence[Answer]) -> dict[str, Any]:
+def _output(answers: Sequence[Answer]) -> JsonObject:
     if answers[0].probability is not None:
         shape, data = [len(answers)], [answer.probability for answer in answers]
         return {"name": "probability", "datatype": "FP64", "shape": shape, "data": data}
@@ -107,7 +108,7 @@ def _output(answers: Sequence[Answer]) -> dict[str, Any]:
     return {"name": "probability", "datatype": "FP64", "shape": shape, "data": flat, "parameters": classes}
 
 
-def _rows_in(body: bytes, head: str | None) -> tuple[dict[str, Any], Rows]:
+def _rows_in(body: bytes, head: str | None) -> tuple[JsonObject, Rows]:
     """Return the request, and the rows of its one input, written as JSON or as bytes behind it."""
     size = len(body)
     if head is not None:
@@ -118,7 +119,7 @@ def _rows_in(body: bytes, head: str | None) -> tuple[dict[str, Any], Rows]:
     inputs = request.get("inputs")
     if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
         raise BadRequest("inputs is a list of one tensor, of shape [rows, columns]")
-    tensor: Mapping[str, Any] = inputs[0]
+    tensor: JsonMapping = inputs[0]
     shape, kind = tensor.get("shape"), tensor.get("datatype")
     if kind not in TYPES:
         raise BadRequest(f"the datatype is {str(kind)[:40]!r}; give one of {', '.join(TYPES)}")

@@ -1,10 +1,9 @@
 """The OpenAPI document of the service."""
 
-from typing import Any
-
 from aioli import __version__
 from aioli.service.http.bodies import MOST_AT_ONCE
 from aioli.service.names import LONGEST_ID
+from aioli.snapshots.json_values import JsonObject
 
 __all__ = ["document"]
 
@@ -72,7 +71,7 @@ READS = (401, 404, 429)
 WRITES = (400, 401, 403, 404, 409, 410, 413, 422, 429, 503)
 
 
-def document() -> dict[str, Any]:
+def document() -> JsonObject:
     """Return the document."""
     name = {"name": "name", "in": "path", "required": True, "schema": NAME}
     told = {"type": "object"}
@@ -109,27 +108,27 @@ def document() -> dict[str, Any]:
     }
 
 
-def _one_or_many(one: dict[str, Any], key: str) -> dict[str, Any]:
+def _one_or_many(one: JsonObject, key: str) -> JsonObject:
     many = {"type": "array", "items": one, "minItems": 1, "maxItems": MOST_AT_ONCE}
     return {"anyOf": [one, {"type": "object", "required": [key], "properties": {key: many}}]}
 
 
 def _operation(
     summary: str,
-    told: dict[str, Any] | None,
+    told: JsonObject | None,
     refusals: tuple[int, ...],
-    body: dict[str, Any] | None = None,
+    body: JsonObject | None = None,
     status: int = 200,
     required: bool = True,
-) -> dict[str, Any]:
-    good: dict[str, Any] = {"description": summary}
+) -> JsonObject:
+    good: JsonObject = {"description": summary}
     if told is not None:
         good["content"] = {"application/json": {"schema": told}}
     answers = {str(status): good}
     for code in refusals:
         schema = {"application/json": {"schema": {"type": "object"} if code == 503 else ERROR}}
         answers[str(code)] = {"description": MEANINGS[code], "content": schema}
-    found: dict[str, Any] = {"summary": summary, "responses": answers}
+    found: JsonObject = {"summary": summary, "responses": answers}
     if body is not None:
         found["requestBody"] = {"required": required, "content": {"application/json": {"schema": body}}}
     return found

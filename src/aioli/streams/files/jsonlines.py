@@ -4,12 +4,12 @@ import json
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from aioli.errors import FileRefused
 from aioli.numerics.compiling import Vector
+from aioli.snapshots.json_values import JsonMapping
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.cell_values import POINT, as_number, converted, is_missing, number_in
 from aioli.streams.files.dates import days_in
@@ -186,14 +186,14 @@ def table_of_rows(
     return Table(names, numbers, texts, labels, where, after or {}, complete, days, unreadable=found)
 
 
-def flat_row(row: Mapping[str, Any], where: Where) -> Row:
+def flat_row(row: JsonMapping, where: Where) -> Row:
     """Return an object with what is nested in it under the keys `outer.inner`."""
     if any(isinstance(value, dict | list) for value in row.values()):
         return dict(_flat(row, "", where))
     return dict(row)
 
 
-def _flat(inner: Mapping[str, Any], outer: str, where: Where) -> Iterator[tuple[str, Value]]:
+def _flat(inner: JsonMapping, outer: str, where: Where) -> Iterator[tuple[str, Value]]:
     """Yield the values of an object, those of the objects within it under the key `outer.inner`."""
     for key, value in inner.items():
         if isinstance(value, dict):
