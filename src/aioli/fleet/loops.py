@@ -239,11 +239,18 @@ def logits_of_keyed_rows(
     logits: Vector,
 ) -> None:
     """Write the log-odds of each row by its model, as if it came next; rows without a place are passed over. O(d²)."""
+    in_place = told[KIND] == FULL
+    width, first = w.size, HEAD + MODEL_HEAD
     for t in range(len(X)):
         if t + AHEAD < len(X) and places[t + AHEAD] >= 0:
             prefetch_record(records, places[t + AHEAD])
         place = places[t]
         if place >= 0:
-            load_model(records, place, told, 0, body, w, P, tally)
+            if in_place:
+                record = records[place]
+                w = record[first : first + width]
+                P = record[first + width : first + width + width * width].reshape(width, width)
+            else:
+                load_model(records, place, told, 0, body, w, P, tally)
             is_factored = records[place, HEAD + FACTORED] > 0.5
             logits[t] = logit_of_row(P, w, X[t], workspace[1], rules[Rule.REGULARISER], is_factored)

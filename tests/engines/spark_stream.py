@@ -1,0 +1,47 @@
+"""Plays a folder of rows as a stream of Spark's, to the end of what is there: for a test to kill and to start again."""
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+from aioli import AIOLI
+from aioli.engines.spark import STATE_STORE, FleetColumns, fleet_of_checkpoint, learn_fleet_stream
+
+Session = Any  # of PySpark
+COLUMNS = FleetColumns(key="user", order="seq", label="y", features=["a", "b", "c"])
+SCHEMA = "user string, seq long, y double, a double, b double, c double"
+
+
+def session(folder: Path) -> Session:
+    """A local session that keeps everything below the folder."""
+    builder = importlib.import_module("pyspark.sql").SparkSession.builder
+    builder = builder.master("local[1]").appName("aioli").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.sql.shuffle.partitions", "1").config("spark.sql.warehouse.dir", str(folder / "w"))
+    for name, value in STATE_STORE.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def play(folder: Path) -> None:
+    """Learn all files of rows in their order, one a micro-batch, and save the fleet."""
+    spark = session(folder)
+    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "rows"))
+    said = learn_fleet_stream(rows, COLUMNS, AIOLI(radius=2.0), shards=2)
+    query = (
+        said.writeStream.format("parquet")
+        .option("path", str(folder / "said"))
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    fleet_of_checkpoint(spark, str(folder / "checkpoint")).save(folder / "fleet.aioli")
+    spark.read.parquet(str(folder / "said")).toPandas().to_json(
+        folder / "said.json", orient="records", double_precision=15
+    )
+    spark.stop()
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]))
