@@ -10,11 +10,10 @@ import numpy as np
 from aioli.errors import FileRefused
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.blocks import block_rows, in_blocks, split_position
-from aioli.streams.encoding import Encoder, column_kinds
+from aioli.streams.encoding import Encoder
 from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.files.formats import FolderReader, listed, open_reader
 from aioli.streams.files.marks import Mark, mark_of
-from aioli.streams.files.recognition import Recognised, recognise
 from aioli.streams.files.table import (
     DATE,
     NUMBER,
@@ -35,7 +34,7 @@ from aioli.streams.reading import Reading
 from aioli.streams.row_times import times_of
 from aioli.streams.scaling import Scaler
 from aioli.streams.set_aside import Aside, bad_weights, rows_like, set_aside
-from aioli.streams.settled_columns import check_asked, columns_aside, find_column, kind_of_label, kinds_asked
+from aioli.streams.settled_columns import find_column, settle_columns
 from aioli.streams.skipped_rows import SkippedRows
 from aioli.streams.sparse_encoding import SparseEncoder
 from aioli.streams.unreadable import Unreadable
@@ -147,26 +146,12 @@ class FileStream:
 
     def _settle_columns(self, snapshot: Snapshot | None) -> None:
         """Set the label, the kinds of the columns and the encoder."""
-        sample, wanted = self._reader.sample, self.reading.label
-        self.label = None if wanted is None else self.find_column(wanted, list(sample))
-        self.aside = aside = columns_aside(self.name, self.reading, list(sample), self.label)
-        asked = kinds_asked(self.name, self.reading, list(sample)) if snapshot is None else {}
-        asked = {name: kind for name, kind in asked.items() if name != aside.time} | aside.asked
-        check_asked(self.name, asked, sample)
-        found = recognise(sample, asked)
-        self.kinds = self._kinds_found(found) if snapshot is None else self._kinds_of_snapshot(found, snapshot)
-        if snapshot is None:
-            self.notations = {name: column.notation for name, column in found.items() if column.notation}
-            self.remarks = {name: str(column) for name, column in found.items() if str(column) != column.kind}
-        elif "notations" in snapshot.values:
-            self.notations = {name: str(notation) for name, notation in snapshot.mapping("notations").items()}
-            if "remarks" in snapshot.values and self._position is not None:
-                self.remarks = {name: str(remark) for name, remark in snapshot.mapping("remarks").items()}
-        self.kinds |= {name: found[name].kind for name in aside.columns}
-        for settled in (self.notations, self.remarks):
-            settled.pop(self.label or "", None)
-        self.notations |= {name: found[name].notation for name in aside.columns if found[name].notation}
-        seen = {column: kind for column, kind in self.kinds.items() if column not in (self.label, *aside.columns)}
+        settled = settle_columns(
+            self.name, self.reading, self._reader.sample, self._reader.grows, snapshot, self._position is not None
+        )
+        self.label, self.aside, self.kinds = settled.label, settled.aside, settled.kinds
+        self.notations, self.remarks = settled.notations, settled.remarks
+        seen = settled.seen
         if all(kind == SKIPPED for kind in seen.values()):
             message = f"{self.name}: has no column but the label; there is nothing to learn from"
             raise FileRefused(message, path=self.name)
@@ -359,26 +344,6 @@ class FileStream:
     def find_column(self, wanted: str, columns: list[str]) -> str:
         """Return the column of this name or number; refuse any other."""
         return find_column(self.name, wanted, columns)
-
-    def _kinds_of_snapshot(self, found: dict[str, Recognised], snapshot: Snapshot) -> dict[str, str]:
-        """Return each column's kind by the snapshot; its label is left out where the label is now another."""
-        kinds, label = column_kinds(snapshot), snapshot.optional_text("label")
-        gone = [name for name in kinds if name not in found and name != label and kinds[name] != SKIPPED]
-        if gone and not self._reader.grows:
-            message = f"{self.name}: there is no column {gone[0]!r}, but the model has learned from it; add it"
-            raise FileRefused(message, path=self.name)
-        old = {name: kind for name, kind in kinds.items() if name == self.label or name != label}
-        if self.label is not None and self.label not in old:
-            old[self.label] = kind_of_label(found[self.label])
-        others = kinds.keys() - old.keys() if self._reader.grows else found.keys() - old.keys()
-        return old | dict.fromkeys(others, SKIPPED)
-
-    def _kinds_found(self, found: dict[str, Recognised]) -> dict[str, str]:
-        """Return each column's kind as it was asked for or recognised; labels are numbers or texts as they are."""
-        kinds = {name: column.kind for name, column in found.items()}
-        if self.label is not None:
-            kinds[self.label] = kind_of_label(found[self.label])
-        return kinds
 
 
 def going_on_with(snapshot: Snapshot) -> Snapshot:

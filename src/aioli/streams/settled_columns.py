@@ -1,22 +1,110 @@
 """Which column of a file is which: the label, the weight, the keys, and what each other one is."""
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from aioli.errors import FileRefused
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.encoding import column_kinds
 from aioli.streams.files.cell_values import hours_in, is_missing, number_in
 from aioli.streams.files.dates import DAY_FIRST, MONTH_FIRST, days_in
 from aioli.streams.files.formats import listed
-from aioli.streams.files.recognition import Recognised, Sample
+from aioli.streams.files.recognition import Recognised, Sample, recognise
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT
 from aioli.streams.reading import Reading
 from aioli.streams.set_aside import Aside
 
-__all__ = ["check_asked", "columns_aside", "find_column", "kind_of_label", "kinds_asked"]
+__all__ = ["SettledColumns", "find_column", "settle_columns"]
 
 READS: dict[str, Callable[[str], bool]] = {
     NUMBER: lambda text: number_in(text) is not None or hours_in(text) is not None,
     DATE: lambda text: days_in(text, DAY_FIRST) is not None or days_in(text, MONTH_FIRST) is not None,
 }
+
+
+@dataclass(frozen=True)
+class SettledColumns:
+    """What each column of a file is.
+
+    Attributes
+    ----------
+    label
+        The column of the label; None where there is none.
+    aside
+        The columns that are read and are no features.
+    kinds
+        What each column is, the label and those aside among them.
+    notations, remarks
+        How values are written, by column, where not as programs write them; and what was recognised, in words.
+    """
+
+    label: str | None
+    aside: Aside
+    kinds: dict[str, str]
+    notations: dict[str, str]
+    remarks: dict[str, str]
+
+    @property
+    def seen(self) -> dict[str, str]:
+        """The columns that become features, if they are not skipped."""
+        return {name: kind for name, kind in self.kinds.items() if name not in (self.label, *self.aside.columns)}
+
+
+def settle_columns(
+    file: str, reading: Reading, sample: Sample, grows: bool, snapshot: Snapshot | None, resumed: bool
+) -> SettledColumns:
+    """Return what each column is: by the sample and the options, or as the snapshot of an earlier stream says.
+
+    `grows` says that columns may come which the sample does not have, `resumed` that the snapshot is of the same file.
+    """
+    columns = list(sample)
+    label = None if reading.label is None else find_column(file, reading.label, columns)
+    aside = columns_aside(file, reading, columns, label)
+    asked = kinds_asked(file, reading, columns) if snapshot is None else {}
+    asked = {name: kind for name, kind in asked.items() if name != aside.time} | aside.asked
+    check_asked(file, asked, sample)
+    found = recognise(sample, asked)
+    kinds = _kinds_found(found, label) if snapshot is None else _kinds_known(file, found, label, grows, snapshot)
+    notations = {name: column.notation for name, column in found.items() if column.notation}
+    remarks = {name: str(column) for name, column in found.items() if str(column) != column.kind}
+    if snapshot is not None:
+        notations = _texts_by_column(snapshot, "notations")
+        remarks = _texts_by_column(snapshot, "remarks") if resumed else {}
+    for told in (notations, remarks):
+        told.pop(label or "", None)
+    kinds |= {name: found[name].kind for name in aside.columns}
+    notations |= {name: found[name].notation for name in aside.columns if found[name].notation}
+    return SettledColumns(label, aside, kinds, notations, remarks)
+
+
+def _texts_by_column(snapshot: Snapshot, name: str) -> dict[str, str]:
+    if name not in snapshot.values:
+        return {}
+    return {column: str(text) for column, text in snapshot.mapping(name).items()}
+
+
+def _kinds_known(
+    file: str, found: Mapping[str, Recognised], label: str | None, grows: bool, snapshot: Snapshot
+) -> dict[str, str]:
+    """Return each column's kind by the snapshot; its label is left out where the label is now another."""
+    kinds, then = column_kinds(snapshot), snapshot.optional_text("label")
+    gone = [name for name in kinds if name not in found and name != then and kinds[name] != SKIPPED]
+    if gone and not grows:
+        message = f"{file}: there is no column {gone[0]!r}, but the model has learned from it; add it"
+        raise FileRefused(message, path=file)
+    old = {name: kind for name, kind in kinds.items() if name == label or name != then}
+    if label is not None and label not in old:
+        old[label] = kind_of_label(found[label])
+    others = kinds.keys() - old.keys() if grows else found.keys() - old.keys()
+    return old | dict.fromkeys(others, SKIPPED)
+
+
+def _kinds_found(found: Mapping[str, Recognised], label: str | None) -> dict[str, str]:
+    """Return each column's kind as it was asked for or recognised; labels are numbers or texts as they are."""
+    kinds = {name: column.kind for name, column in found.items()}
+    if label is not None:
+        kinds[label] = kind_of_label(found[label])
+    return kinds
 
 
 def find_column(file: str, wanted: str, columns: Sequence[str]) -> str:

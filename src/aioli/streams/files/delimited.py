@@ -14,7 +14,8 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.files import parse_cells
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.byte_window import Places
-from aioli.streams.files.cell_values import POINT, as_number, converted, is_missing, number_in
+from aioli.streams.files.cell_values import POINT, converted, is_missing, number_in
+from aioli.streams.files.cells import cell_text, label_in, refuse_row, texts_of
 from aioli.streams.files.dates import days_in
 from aioli.streams.files.parse_cells import Integers, RowArrays
 from aioli.streams.files.parse_uniform_rows import ends_of_cells, read_regular_rows, room_for_ends
@@ -33,7 +34,6 @@ from aioli.streams.files.table import (
 )
 from aioli.streams.files.table_rows import without_rows
 from aioli.streams.files.text_reader import NOT_UTF8, TextReader
-from aioli.streams.files.where import row_refused
 
 __all__ = ["Delimited"]
 
@@ -190,7 +190,7 @@ class Delimited(TextReader):
         unreadable = self._read_odd(odd[: outcome[3]], values, labels, places, label, where, bad)
         whole = window.bytes.tobytes() if texts else b""
         written = {
-            name: _texts(whole, spans[:count, j], name, where, name == label, bad) for j, name in enumerate(texts)
+            name: texts_of(whole, spans[:count, j], name, where, name == label, bad) for j, name in enumerate(texts)
         }
         heard: Vector | Texts | None = (
             None if label is None else written.pop(label) if label in written else labels[:count]
@@ -263,11 +263,11 @@ class Delimited(TextReader):
         for row, column, first, end in odd.tolist():
             name = self._names[column]
             try:
-                text = _cell(where.bytes[first:end].tobytes(), name, where, row)
+                text = cell_text(where.bytes[first:end].tobytes(), name, where, row)
                 if name == label:
-                    labels[row] = _label(text, name, where, row)
+                    labels[row] = label_in(text, name, where, row)
             except FileRefused as error:
-                _refuse(error, row, bad)
+                refuse_row(error, row, bad)
                 continue
             if name == label:
                 continue
@@ -278,19 +278,6 @@ class Delimited(TextReader):
                 else:
                     values[row, places[column]] = value
         return unreadable
-
-
-def _label(text: str | None, name: str, where: Places, row: int) -> float:
-    """Return a label of a column of numbers, NaN where it is missing."""
-    value = np.nan if text is None or is_missing(text) else as_number(text)
-    if value is None or abs(value) == np.inf:
-        wrong = "no number" if value is None else "not finite"
-        problem = (
-            f"{text!r} is {wrong}, and this was the label's column so far; mend it, or read the column as categories "
-            f"(--category {name!r})"
-        )
-        raise row_refused(where, row, problem, name)
-    return value
 
 
 def _no_delimiter(delimiter: str, wanted: str) -> ParameterRefused:
@@ -322,40 +309,6 @@ def _plan(
             places.append(len(numbers))
             numbers.append(name)
     return np.array(codes), np.array(places, dtype=np.uint64), numbers, texts
-
-
-def _refuse(error: FileRefused, row: int, bad: dict[int, str] | None) -> None:
-    """Raise what refuses a row, or add it to the bad ones."""
-    if bad is None:
-        raise error
-    bad.setdefault(row, str(error))
-
-
-def _texts(whole: bytes, spans: Integers, name: str, where: Places, label: bool, bad: dict[int, str] | None) -> Texts:
-    """Return the cells of a column. Most are repeated, and are decoded once."""
-    known: dict[bytes, str | None] = {}
-    texts: Texts = []
-    for t, (first, end) in enumerate(spans.tolist()):
-        raw = whole[first:end]
-        if raw not in known:
-            try:
-                known[raw] = _cell(raw, name, where, t, label)
-            except FileRefused as error:
-                _refuse(error, t, bad)
-        texts.append(known.get(raw))
-    return texts
-
-
-def _cell(raw: bytes, name: str, where: Places, row: int, label: bool = False) -> str | None:
-    """Return the text of a cell without its quotes; None if the cell says that there is no value."""
-    raw = raw.strip(b" \t\r")
-    if raw[:1] == b'"' and raw[-1:] == b'"' and len(raw) > 1:
-        raw = raw[1:-1].replace(b'""', b'"')
-    try:
-        text = raw.decode()
-    except UnicodeDecodeError:
-        raise row_refused(where, row, f"{raw[:40]!r} {NOT_UTF8}", name) from None
-    return None if is_missing(text, label) else text
 
 
 def _distinct(names: list[str]) -> list[str]:
