@@ -159,6 +159,8 @@ def _run(given: argparse.Namespace) -> int:
                 **playing_options(given),
                 labels=given.labels,
                 by=given.by,
+                guests=given.guest,
+                trust=given.trust,
                 predictions=given.predictions,
                 save=given.save,
                 model=given.model,

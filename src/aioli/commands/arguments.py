@@ -63,6 +63,15 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
     _add_playing(run)
     _add_key(run, "carry this column into the predictions; with --labels, it says which label is which row's")
     run.add_argument("--by", metavar="COLUMN", help="one model a key of this column (user, shop, …), and scores by key")
+    guests = run.add_argument_group("models of your own")
+    guests.add_argument(
+        "--guest",
+        action="append",
+        default=[],
+        metavar="MODEL",
+        help="hear this model too (.onnx, or .joblib with --trust)",
+    )
+    guests.add_argument("--trust", action="store_true", help="load .joblib guests, which run code of whoever made them")
     second = run.add_argument_group("labels in a second file")
     second.add_argument("--labels", metavar="FILE", help="a file of labels; --label is then one of its columns")
     results = run.add_argument_group("results")

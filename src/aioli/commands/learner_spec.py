@@ -17,14 +17,23 @@ from aioli.streams.synthetic_stream import SyntheticStream
 __all__ = ["learner_by_name", "learner_for", "learner_names", "names_classes", "show_to_adversary"]
 
 
-def learner_for(text: str, stream: Stream, classes: str | Sequence[str] | None = None) -> AnyLearner:
-    """Make the learner that the text writes, for these classes; a synthetic stream gives it a radius, if it has one."""
+def learner_for(
+    text: str, stream: Stream, classes: str | Sequence[str] | None = None, guests: Sequence[object] = ()
+) -> AnyLearner:
+    """Make the learner that the text writes, for these classes; a synthetic stream gives it a radius, if it has one.
+
+    Guests, models of other libraries, take a seat beside the experts of Auto.
+    """
     usual: dict[str, object] = {} if classes is None else {"classes": classes}
+    if guests:
+        usual["guests"] = guests
     if isinstance(stream, SyntheticStream) and stream.law.radius is not None:
         usual["radius"] = stream.law.radius
     if classes is None and not stream.sparse and CATEGORY in _kinds_seen(stream):
         usual["pairs"] = True
     learner = learner_by_name(text, **usual)
+    if guests and (not isinstance(learner, Auto) or not learner.guests or stream.sparse):
+        raise ValueError("--guest takes a seat in Auto, for two classes, on rows that are not sparse")
     if isinstance(stream, FileStream) and _takes_any_width(learner, stream):
         stream.allow_wide()
     if classes is not None and not knows_classes(learner):

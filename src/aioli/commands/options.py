@@ -146,6 +146,8 @@ class RunOptions(Options):
         such a file, the columns that are carried into the predictions (`reading.key`).
     by
         The column that tells which model a row is of: one model a key. None plays one learner.
+    guests, trust
+        Files of models that play beside Auto's experts, and whether those that run code may be loaded.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
     """
@@ -157,6 +159,8 @@ class RunOptions(Options):
     labels: str | None = None
     keys: Sequence[str] = ()
     by: str | None = None
+    guests: Sequence[str] = ()
+    trust: bool = False
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0

@@ -10,6 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from aioli.commands.display import RunDisplay
+from aioli.commands.guest_files import guest_from
 from aioli.commands.learner_spec import learner_for, show_to_adversary
 from aioli.commands.options import STANDARD_OUTPUT, RunOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_outside, check_page
@@ -38,6 +39,10 @@ __all__ = ["run_stream"]
 def run_stream(options: RunOptions) -> None:
     """Run `aioli run`: play the stream to its end, then write the model, predictions and report asked for."""
     _ = options.lateness  # refused before anything is written
+    if options.guests and (options.model or options.by or options.save or options.checkpoint):
+        raise AioliError(
+            "--guest plays in a run of its own: leave out --model, --by, --save and --checkpoint (files hold no code)"
+        )
     if options.resume and options.checkpoint is None:
         raise AioliError("--resume needs --checkpoint DIR: the folder that the run was kept in")
     printed = options.predictions == STANDARD_OUTPUT
@@ -71,7 +76,8 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
     with closing(stream):
         keyed, player, by_key = _fleet(options, kept)
         learner: AnyLearner | None = keyed or (None if kept is None else kept.learner) or earlier
-        learner = learner or learner_for(options.learner, stream, options.told_classes)
+        guests = [guest_from(path, options.trust) for path in options.guests]
+        learner = learner or learner_for(options.learner, stream, options.told_classes, guests)
         if options.save or options.checkpoint:
             require_saves(learner)
         show_to_adversary(stream, learner)

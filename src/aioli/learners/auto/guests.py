@@ -6,6 +6,7 @@ import importlib.util
 import math
 import warnings
 from collections.abc import Callable, Sequence
+from types import FunctionType
 from typing import Protocol, Self, runtime_checkable
 
 import numpy as np
@@ -189,8 +190,8 @@ class GuestCompanion(Companion):
 
 
 def guests_of(models: Sequence[object], refit: str | int | None) -> list[GuestCompanion]:
-    """Return the companions of models, each named by its class and, where several are of one class, a number."""
-    kinds = [type(model).__name__ for model in models]
+    """Return the companions of models, named by their classes, or as functions are; equal names have a number."""
+    kinds = [model.__name__ if isinstance(model, FunctionType) else type(model).__name__ for model in models]
     names = [kind if kinds.count(kind) == 1 else f"{kind} {i + 1}" for i, kind in enumerate(kinds)]
     return [GuestCompanion(name, model, refit) for name, model in zip(names, models, strict=True)]
 
