@@ -1,6 +1,6 @@
 """
-Labels that come late
-=====================
+What a delay of the labels costs
+================================
 
 A claim comes long after the policy is sold. `announce` keeps what was said of a row; `learn(…, announced=…)` learns
 from it when the label comes. Here the same stream is played with labels 0, 10, 100 and 1,000 rows late.
