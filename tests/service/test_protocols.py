@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from served_games import LABELS, ROWS, with_model
 from serving import InProcess, Server
@@ -76,6 +77,7 @@ def test_a_tensor_that_is_none_is_refused(app: InProcess, body: dict[str, object
 
 CLIENT = """
 import json, sys
+import numpy as np
 import tritonclient.http as triton
 client = triton.InferenceServerClient(sys.argv[1])
 headers = {"Authorization": "Bearer " + sys.argv[2]}
@@ -106,7 +108,7 @@ def test_the_client_of_triton_is_answered(tmp_path: Path) -> None:
         command = [sys.executable, "-c", CLIENT, f"127.0.0.1:{server.port}", server.read_token, json.dumps(ROWS[:4])]
         done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
         assert done.returncode == 0, done.stderr
-        assert json.loads(done.stdout) == [[learner.predict(row) for row in ROWS[:4]]] * 2
+        assert json.loads(done.stdout) == [[learner.predict(np.array(row)) for row in ROWS[:4]]] * 2
     finally:
         server.kill()
 

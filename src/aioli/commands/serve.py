@@ -114,7 +114,7 @@ def serve(options: ServeOptions) -> None:
 
             grouping = Grouping(engine)
             app = make_app(grouping, options.settings, log)
-            run_server(app, listening, Connections(most=options.connections), begun)
+            run_server(app, listening, Connections(most=options.connections), begun, log)
         finally:
             engine.close()
         log.write("ended", models=len(engine.models))

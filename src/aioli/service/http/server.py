@@ -1,5 +1,6 @@
 """Runs the application under uvicorn: limits of connections, slow clients, an orderly end."""
 
+import logging
 import signal
 import socket
 from collections.abc import Awaitable, Callable
@@ -9,6 +10,7 @@ from starlette.types import ASGIApp
 
 from aioli.errors import ParameterRefused
 from aioli.service.http.slow_clients import Connections, limited_protocol
+from aioli.service.http.watch import RequestLog, ServerMessages
 
 __all__ = ["listen", "run_server"]
 
@@ -42,6 +44,7 @@ def run_server(
     listening: socket.socket,
     connections: Connections,
     begun: Callable[[], Awaitable[None]],
+    log: RequestLog,
 ) -> None:
     """Serve until the process is told to end; what is being answered then is answered first."""
     config = uvicorn.Config(
@@ -49,6 +52,7 @@ def run_server(
         http=limited_protocol(connections),
         ws="none",
         lifespan="off",
+        log_config=None,
         log_level="warning",
         access_log=False,
         server_header=False,
@@ -58,6 +62,7 @@ def run_server(
         timeout_keep_alive=int(connections.idle_seconds),
         timeout_graceful_shutdown=END_SECONDS,
     )
+    logging.getLogger("uvicorn.error").addHandler(ServerMessages(log))
     # uvicorn raises the signal again once it has ended in order: that must not cut off what comes after.
     before = {number: signal.signal(number, _nothing) for number in (signal.SIGINT, signal.SIGTERM)}
     try:

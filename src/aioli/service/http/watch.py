@@ -1,6 +1,7 @@
 """What is counted of requests, for Prometheus; and the log of requests, a JSON object a line."""
 
 import json
+import logging
 import sys
 import time
 from bisect import bisect_left
@@ -12,7 +13,7 @@ from aioli import __version__
 from aioli.service.engine import Engine
 from aioli.service.http.grouping import Grouping
 
-__all__ = ["RequestLog", "Requests", "metrics"]
+__all__ = ["RequestLog", "Requests", "ServerMessages", "metrics"]
 
 BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
 
@@ -62,6 +63,18 @@ class RequestLog:
         """Write one line."""
         stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime())
         print(json.dumps({"time": f"{stamp}Z", "event": event, **values}), file=self._out or sys.stderr, flush=True)
+
+
+class ServerMessages(logging.Handler):
+    """Writes what the server itself has to say, as of requests that are no HTTP, into the same log."""
+
+    def __init__(self, log: RequestLog) -> None:
+        super().__init__(logging.WARNING)
+        self._log = log
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Write one message."""
+        self._log.write("server", level=record.levelname.lower(), message=record.getMessage())
 
 
 def metrics(engine: Engine, requests: Requests, grouping: Grouping) -> str:
