@@ -67,6 +67,8 @@ async def _answer(grouping: Grouping, model: str, row: VowpalRow) -> Answer:
     served = grouping.engine.served(model)
     if row.label is None and not row.tag:
         return served.model.predict(row.features)
+    if row.label is not None:
+        served.model.label_of(row.label)  # else the row would wait for a label that cannot be learned
     name = row.tag or f"vw-{secrets.token_hex(12)}"
     waiting = served.waiting.get(name)
     operations: list[Operation] = []
