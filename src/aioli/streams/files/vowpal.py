@@ -33,6 +33,8 @@ def parse_line(line: bytes) -> VowpalRow:
     """
     row = _TableBuilder("the line")
     row.add(line, 1)
+    if not np.isfinite(row.values).all():
+        raise FileRefused("the line: a value is not finite; mend it, or drop it", path="")
     features: dict[str, float] = {}
     for place, value in zip(row.features, row.values, strict=True):
         features[row.names[place]] = features.get(row.names[place], 0.0) + value
