@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli import Auto, ClassAuto
 from aioli.errors import SnapshotRefused
 from aioli.evaluate.hindsight import best_in_ball
+from aioli.learners.classes.companions import Companions
 from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, experts_for
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
@@ -107,7 +108,8 @@ def test_experts_join_as_classes_come_and_those_outgrown_leave() -> None:
     learner = ClassAuto(classes="any")
     learner.learn_many(X, y)
     assert learner._ensemble is not None
-    playing = [player.expert for player in learner._ensemble.players]
+    assert learner._ensemble.companions is not None
+    playing = [player.expert for player in (*learner._ensemble.players, *learner._ensemble.companions.players)]
     assert set(playing) == set(experts_for(18, 3))
     assert len({expert.name for expert in CLASS_EXPERTS}) == len(CLASS_EXPERTS)
     assert set(learner.weights_) == {expert.name for expert in CLASS_EXPERTS} | {CLASS_SHARES}
@@ -238,6 +240,17 @@ def test_the_usual_budget_plays_a_forest_and_the_fast_one_none() -> None:
     assert repr(Auto(classes="any", budget="fast")) == "Auto(classes='any', budget='fast')"
     with pytest.raises(ValueError, match=r'budget is .slow.; it must be "fast"'):
         Auto(classes="any", budget="slow")
+
+
+def test_a_companion_to_which_nobody_listens_leaves_at_the_second_review_and_an_outgrown_one_at_once() -> None:
+    beside = [expert for expert in CLASS_EXPERTS if expert.is_companion]
+    companions = Companions.begin(beside, 3, 4, "usual")
+    companions.mixture.shares[...] = [1.0, 0.0, 0.0, 0.0]
+    assert companions.review(columns=3) == set()
+    assert companions.review(columns=3) == {"naive Bayes", "forest"}
+    assert companions.mixture.experts == 1
+    heard = Companions.begin(beside, 3, 100, "usual")
+    assert heard.review(columns=3) == {"forest"}
 
 
 def test_naive_bayes_tells_what_a_few_rows_of_each_class_do() -> None:

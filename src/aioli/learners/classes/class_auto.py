@@ -61,7 +61,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
     ['centre', 'outside', 'ring']
     >>> right = np.array(learner.classes_)[p.argmax(axis=1)] == y
     >>> print(f"{right[1000:].mean():.2f} of the second half right")
-    0.97 of the second half right
+    0.98 of the second half right
     """
 
     capabilities = ClassRowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}

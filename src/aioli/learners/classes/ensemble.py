@@ -2,22 +2,20 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass
 from functools import partial
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.classes.companions import Companions, Cube, Player
 from aioli.learners.classes.experts import (
     CLASS_EXPERTS,
     CLASS_SHARES,
     FIRST_TWO,
     ROW,
     ClassExpert,
-    ExpertState,
     experts_for,
     require_budget,
 )
@@ -41,23 +39,11 @@ FEWEST_HELD = 64  # rows
 WORTHWHILE = 512  # rows from which a second thread earns more than it costs
 SHARES_PRIOR = 1.0  # of the class shares, where an expert has 3 or 1
 
-Cube = NDArray[np.float64]
-
-
-@dataclass
-class Player:
-    """An expert that plays, its state, and whether it had no influence at the last review."""
-
-    expert: ClassExpert
-    state: ExpertState | FirstTwoState
-    negligible: bool = False
-
-    def __post_init__(self) -> None:
-        self.reads = self.expert.view.name
-
 
 class ClassEnsemble:
     """Plays softmax learners on views of the rows, and announces the probabilities of their mixture.
+
+    Companions of other kinds, naive Bayes and a forest, are mixed with what the softmax learners say together.
 
     Which experts play depends on the number of classes: as classes come, some join. One that is outgrown leaves at once
     in the first rows, and later as soon as another is heard more. An expert without influence at two reviews in a row
@@ -81,6 +67,9 @@ class ClassEnsemble:
         self.players: list[Player] = []
         self.retired: set[str] = set()
         starting = experts_for(classes, columns, budget)[:experts]
+        beside = [expert for expert in starting if expert.is_companion]
+        self.companions = Companions.begin(beside, columns, classes, budget) if beside else None
+        starting = [expert for expert in starting if not expert.is_companion]
         self.mixture = ClassMixture(np.array([*(expert.prior for expert in starting), SHARES_PRIOR]), classes)
         for expert in starting:
             self._begin(expert)
@@ -99,7 +88,8 @@ class ClassEnsemble:
     def shares(self) -> dict[str, float]:
         """How much of the mixture each expert that plays holds, and the class shares."""
         names = [*(player.expert.name for player in self.players), CLASS_SHARES]
-        return dict(zip(names, self.mixture.shares.tolist(), strict=True))
+        shares = dict(zip(names, self.mixture.shares.tolist(), strict=True))
+        return shares if self.companions is None else self.companions.shares(shares)
 
     @property
     def certified(self) -> RestState | None:
@@ -128,22 +118,33 @@ class ClassEnsemble:
         """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
         plain = self.bases.peek(X)
         seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()} | {ROW: X}
-        Z: Cube = np.empty((len(self.players), len(X), self.classes))
-        for player, out in zip(self.players, Z, strict=True):
+        below, above = self._room(len(X))
+        for player, out in zip(self._everybody, [*below, *above], strict=True):
             player.state.consult(seen[player.reads], out)
-        return self.mixture.announce(Z)
+        said = self.mixture.announce(below)
+        return said if self.companions is None else self.companions.announce(said, above)
 
     def _play_block(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         plain = self.bases.of_rows(X)
         seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()} | {ROW: X}
-        Z: Cube = np.empty((len(self.players), len(X), self.classes))
+        below, above = self._room(len(X))
         tasks: list[tuple[int, Callable[[], None]]] = [
             (player.state.width, partial(player.state.play, seen[player.reads], codes, weights, out))
-            for player, out in zip(self.players, Z, strict=True)
+            for player, out in zip(self._everybody, [*below, *above], strict=True)
         ]
         tasks.sort(key=lambda task: -task[0])
         do_all([task for _, task in tasks], side_by_side=len(X) >= WORTHWHILE)
-        return self.mixture.combine(Z, codes, weights)
+        said = self.mixture.combine(below, codes, weights)
+        return said if self.companions is None else self.companions.combine(said, above, codes, weights)
+
+    @property
+    def _everybody(self) -> list[Player]:
+        return [*self.players, *([] if self.companions is None else self.companions.players)]
+
+    def _room(self, rows: int) -> tuple[Cube, Cube]:
+        """Return room for what the players, and what the companions announce."""
+        here = len(self.players)
+        return np.empty((here, rows, self.classes)), np.empty((len(self._everybody) - here, rows, self.classes))
 
     # ---- who plays
 
@@ -152,9 +153,11 @@ class ClassEnsemble:
         for player in self.players:
             player.state.add_class()
         self.mixture.add_class()
-        playing = {player.expert for player in self.players}
+        if self.companions is not None:
+            self.companions.add_class()
+        playing = {player.expert for player in self._everybody}
         for expert in experts_for(self.classes, self.columns, self.budget)[: self.experts]:
-            if expert not in playing and expert.name not in self.retired:
+            if expert not in playing and expert.name not in self.retired and not expert.is_companion:
                 total = sum(player.expert.prior for player in self.players) + expert.prior + SHARES_PRIOR
                 self.mixture = self.mixture.joined(expert.prior / total)
                 self._begin(expert)
@@ -185,6 +188,8 @@ class ClassEnsemble:
                 leaving.append(i)
             player.negligible = bool(negligible[i])
         self._retire(leaving)
+        if self.companions is not None:
+            self.retired |= self.companions.review(self.columns)
 
     def _retire(self, leaving: Sequence[int]) -> None:
         if not leaving:
@@ -224,13 +229,13 @@ class ClassEnsemble:
         self.bases = self.bases.grown(columns)
         for name, view in self.views.items():
             self.views[name], places[name] = view.grown(columns)
-        for player in self.players:
+        for player in self._everybody:
             width = self.columns if player.reads == ROW else self.views[player.reads].width
             player.state = player.state.grown(width, places[player.reads])
 
     def snapshot(self) -> Snapshot:
         """Return who plays and who has retired, all states, the views, and the mixture."""
-        names = [player.expert.name for player in self.players]
+        names = [player.expert.name for player in self._everybody]
         values = {
             "experts": self.experts,
             "budget": self.budget,
@@ -239,9 +244,10 @@ class ClassEnsemble:
             "retired": sorted(self.retired),
         }
         parts = {"bases": self.bases.snapshot(), "mixture": self.mixture.snapshot()}
-        parts |= {f"state{i}": player.state.snapshot() for i, player in enumerate(self.players)}
+        parts |= {} if self.companions is None else {"companions": self.companions.mixture.snapshot()}
+        parts |= {f"state{i}": player.state.snapshot() for i, player in enumerate(self._everybody)}
         parts |= {f"view{i}": view.snapshot() for i, view in enumerate(self.views.values())}
-        negligible = np.array([float(player.negligible) for player in self.players])
+        negligible = np.array([float(player.negligible) for player in self._everybody])
         return Snapshot("ClassEnsemble", values, {"negligible": negligible}, parts)
 
     @classmethod
@@ -257,7 +263,9 @@ class ClassEnsemble:
         made = cls(1, 0, 0, require_budget(budget))
         made.experts, made.rounds, made.retired = given.optional_whole("experts"), given.whole("rounds"), set(retired)
         made.bases, made.mixture, made.views = bases, mixture, {}
-        made.players = []
+        made.players, made.companions = [], None
+        if "companions" in given.parts:
+            made.companions = Companions([], ClassMixture.restore(given.part("companions")))
         negligible = given.array("negligible", (len(names),))
         for i, name in enumerate(names):
             part = given.part(f"state{i}")
@@ -267,11 +275,17 @@ class ClassEnsemble:
             if player.reads != ROW and player.reads not in made.views:
                 part = given.part(f"view{len(made.views)}")
                 made.views[player.reads] = SeenView.restore(part, player.expert.view)
-            made.players.append(player)
+            if expert.is_companion and made.companions is not None:
+                made.companions.players.append(player)
+            else:
+                made.players.append(player)
             width = bases.width if player.reads == ROW else made.views[player.reads].width
             columns = bases.width if player.reads == ROW else made.views[player.reads].columns
             if (columns, width, state.classes) != (bases.width, state.width, mixture.classes):
                 raise SnapshotRefused(f"the state of {name} is of another width, or of other classes")
-        if mixture.experts != len(names):
+        shares = [mixture] if made.companions is None else [mixture, made.companions.mixture]
+        if sum(each.experts for each in shares) != len(names) + len(shares) - 1 or mixture.experts != len(made.players):
             raise SnapshotRefused(f"{len(names)} experts have {mixture.experts} shares of the mixture")
+        if len({each.classes for each in shares}) > 1:
+            raise SnapshotRefused(f"mixtures of {mixture.classes} and of other classes came together")
         return made

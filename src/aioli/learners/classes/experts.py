@@ -55,6 +55,11 @@ class ClassExpert:
     kind: Literal["softmax", "certified", "naive Bayes", "forest", "first two"] = "softmax"
 
     @property
+    def is_companion(self) -> bool:
+        """Whether it is mixed with what all others say together, and not among them."""
+        return self.kind in ("naive Bayes", "forest")
+
+    @property
     def certified(self) -> bool:
         """Whether it proves a bound."""
         return self.kind == "certified"
@@ -64,7 +69,7 @@ class ClassExpert:
         """What `weights_` calls the expert."""
         if self.kind == "first two":
             return "Auto of the first two classes"
-        if self.kind in ("naive Bayes", "forest"):
+        if self.is_companion:
             return self.kind
         if self.certified:
             return f"AIOLI, one class against the rest, on the {self.view.name} view"
@@ -74,7 +79,7 @@ class ClassExpert:
     @property
     def prior(self) -> float:
         """The share of the mixture that it begins with, not yet normalised: most streams do not drift."""
-        return 3.0 if self.forgetting == 1.0 and self.kind != "forest" else 1.0
+        return 3.0 if self.forgetting == 1.0 and not self.is_companion else 1.0
 
     def state(self, width: int, classes: int, budget: str) -> ExpertState:
         """Return a fresh state of its game."""

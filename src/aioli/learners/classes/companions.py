@@ -1,0 +1,93 @@
+"""Companions of the softmax learners behind `Auto` for many classes: mixed with what those say together."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.learners.classes.experts import CLASS_SHARES, ClassExpert, ExpertState
+from aioli.learners.classes.first_two import FirstTwoState
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Codes
+from aioli.states.classes.mixture import ClassMixture
+
+__all__ = ["Companions", "Cube", "Player"]
+
+TOGETHER, COUNTED = 8.0, 0.1  # prior shares of all softmax learners together, and of the class shares, beside 1 each
+
+Cube = NDArray[np.float64]
+
+
+@dataclass
+class Player:
+    """An expert that plays, its state, and whether it had no influence at the last review."""
+
+    expert: ClassExpert
+    state: ExpertState | FirstTwoState
+    negligible: bool = False
+
+    def __post_init__(self) -> None:
+        self.reads = self.expert.view.name
+
+
+@dataclass
+class Companions:
+    """Experts of other kinds, and the mixture of what each of them says and what the softmax learners say together.
+
+    The stackers of this mixture have few coefficients, and so learn them in few rows.
+    """
+
+    players: list[Player]
+    mixture: ClassMixture
+
+    @classmethod
+    def begin(cls, experts: Sequence[ClassExpert], width: int, classes: int, budget: str) -> Self:
+        """Return companions that have seen nothing."""
+        prior = np.array([TOGETHER, *(expert.prior for expert in experts), COUNTED])
+        players = [Player(expert, expert.state(width, classes, budget)) for expert in experts]
+        return cls(players, ClassMixture(prior, classes))
+
+    def announce(self, said: Matrix, Z: Cube) -> Matrix:
+        """Return the probabilities of all together, for rows of which the softmax learners said this."""
+        return self.mixture.announce(_with(said, Z))
+
+    def combine(self, said: Matrix, Z: Cube, codes: Codes, weights: Vector) -> Matrix:
+        """Return the probabilities announced row by row, and learn from the labels."""
+        return self.mixture.combine(_with(said, Z), codes, weights)
+
+    def add_class(self) -> None:
+        """Make room for one further class."""
+        for player in self.players:
+            player.state.add_class()
+        self.mixture.add_class()
+
+    def shares(self, others: dict[str, float]) -> dict[str, float]:
+        """Return how much everybody holds of the whole, given how much of their own mixture the others hold."""
+        together, *own, counted = self.mixture.shares.tolist()
+        shares = {name: together * share for name, share in others.items()}
+        shares[CLASS_SHARES] += counted
+        return shares | dict(zip([player.expert.name for player in self.players], own, strict=True))
+
+    def review(self, columns: int) -> set[str]:
+        """Let those go that have no influence, now and at the last review, and those outgrown; return their names."""
+        negligible = self.mixture.negligible()[1:].tolist()
+        leaving = [
+            i
+            for i, player in enumerate(self.players)
+            if not player.expert.plays(self.mixture.classes, columns) or (negligible[i] and player.negligible)
+        ]
+        for player, unheard in zip(self.players, negligible, strict=True):
+            player.negligible = unheard
+        if not leaving:
+            return set()
+        self.mixture = self.mixture.without([1 + i for i in leaving])
+        names = {self.players[i].expert.name for i in leaving}
+        self.players = [player for i, player in enumerate(self.players) if i not in leaving]
+        return names
+
+
+def _with(said: Matrix, Z: Cube) -> Cube:
+    """Return the logarithms of what is said together, in front of what each companion announced."""
+    return np.concatenate([np.log(said)[None], Z])
