@@ -333,3 +333,14 @@ def test_the_theorem_does_not_speak_of_late_labels() -> None:
 def test_a_weight_too_heavy_is_refused() -> None:
     with pytest.raises(ValueError, match=r"row 0: weight is 1e\+20; .*at most 1e\+06"):
         Auto().learn([1.0], 1, weight=1e20)
+
+
+@pytest.mark.parametrize("scale", [1e-160, 1e-170, 1e-300])
+def test_a_column_whose_squares_are_zero_in_float64_is_learned(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(400, 2))
+    y = (X[:, 0] + 0.3 * rng.logistic(size=400) > 0).astype(float)
+    usual, tiny = Auto(), Auto()
+    usual.learn_many(X, y)
+    tiny.learn_many(X * [scale, 1.0], y)
+    assert tiny.loss < 1.1 * usual.loss < 0.6 * 400 * np.log(2.0)
