@@ -28,7 +28,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fleet", description=__doc__)
     parser.add_argument("--only", choices=PARTS, action="append")
     parser.add_argument("--keys", type=int, default=10_000_000, help="keys of the spill")
-    parser.add_argument("--memory", type=float, default=2.0, help="GiB that the spill may take")
+    parser.add_argument("--memory", type=float, default=1.5, help="GiB that the fleet of the spill may take")
     parser.add_argument("--folder", help="where the spill goes")
     options = parser.parse_args(arguments)
     wanted = options.only or PARTS

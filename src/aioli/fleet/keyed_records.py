@@ -21,6 +21,7 @@ __all__ = ["Budget", "KeyedRecords"]
 
 CHUNK = 4096  # records that are read, written or grown at a time
 QUARTER = 4  # a piece of rows uses at most a quarter of the memory's records, so that its own are never evicted
+TABLES = 40  # bytes a record of the tables of places, and of the search for the longest unused
 LOWER = 16  # memory is given back when the keys have taken a sixteenth of what the records had
 
 
@@ -49,9 +50,9 @@ class Budget:
         """Return how many records of this stride memory may hold where keys have taken so many bytes of it."""
         limits = [self.models] if self.models is not None else []
         if self.memory is not None:
-            limits.append((self.memory - taken) // (8 * stride + 8))
+            limits.append((self.memory - taken) // (8 * stride + TABLES))
             if limits[-1] < FEWEST:
-                least = FEWEST * (8 * stride + 8) + taken
+                least = FEWEST * (8 * stride + TABLES) + taken
                 message = (
                     f"memory is {self.memory} bytes; {FEWEST} models of {8 * stride} bytes and the table of their keys "
                     f"take {least}: give as many or more (nothing was learned)"

@@ -4,6 +4,7 @@ A record is copied whole, bit for bit, so that where it lies never shows in a re
 settled by who has waited longest; an eighth of the memory is cleared at a time.
 """
 
+from collections.abc import Iterator
 from contextlib import suppress
 
 import numpy as np
@@ -17,6 +18,7 @@ __all__ = ["ABSENT", "FEWEST", "Records", "copy_records"]
 
 ABSENT = -1  # a key without a record; below it, -2 - s is slot s of the file
 FEWEST = 64  # records that memory holds at least, whatever the budget
+CHUNK = 1024  # records read or written before the pages of the file are let go: a page a record, or several
 SHARE = 8  # an eighth of the records is evicted at a time
 FREE, EXTENDS = -1, -2  # of a place in memory, instead of the number of its key
 
@@ -26,6 +28,12 @@ def copy_records(target: Matrix, places: Places, source: Matrix, sources: Places
     """Copy records from place to place, one after the other: no memory is taken for all of them at once."""
     for i in range(places.size):
         target[places[i]] = source[sources[i]]
+
+
+def _chunks(count: int) -> Iterator[slice]:
+    """Yield slices of so many records that the pages of the file that they lie on are no burden to memory."""
+    for first in range(0, count, CHUNK):
+        yield slice(first, first + CHUNK)
 
 
 class Records:
@@ -52,6 +60,7 @@ class Records:
         self._room = Room()
         self._cold = ColdFile(layout.stride, folder)
         self._cold_room = Room()
+        self._own = 0  # records of keys, wherever they lie; the others are extensions
 
     # ---- what is where
 
@@ -89,7 +98,7 @@ class Records:
         """
         if self.limit is None or count <= self.limit:
             return
-        extensions = self.in_memory + self.on_disk - int(np.count_nonzero(self.places != ABSENT))
+        extensions = self.in_memory + self.on_disk - self._own
         self._reserve(count + extensions if extensions else count - self.limit // 2)
 
     def bring(self, numbers: Places, clock: float) -> Places:
@@ -107,7 +116,7 @@ class Records:
         self.hot[here[~missing], LAST] = clock
         was = self.places[wanted]
         slots = -2 - was[was < ABSENT]
-        extensions = self.cold[slots, EXTENSION].astype(np.int64)
+        extensions = self._extensions_on_disk(slots)
         extended = extensions >= 0
         needed = wanted.size + int(np.count_nonzero(extended))
         if self.limit is not None and self.in_memory + needed > self.limit:
@@ -116,14 +125,15 @@ class Records:
         places = self._take(wanted.size, wanted)
         old = was < ABSENT
         self.hot[places[~old]] = self.fresh
-        copy_records(self.hot, places[old], self.cold, slots)
+        self._read(places[old], slots)
         if extended.any():
             second = self._take(int(np.count_nonzero(extended)), EXTENDS)
-            copy_records(self.hot, second, self.cold, extensions[extended])
+            self._read(second, extensions[extended])
             self.hot[places[old][extended], EXTENSION] = second
         self._cold_room.give_back(slots)
         self._cold_room.give_back(extensions[extended])
         self.places[wanted] = places
+        self._own += int(np.count_nonzero(~old))
         self.hot[places, LAST] = clock
         return self.places[numbers]
 
@@ -203,12 +213,28 @@ class Records:
         gone = np.concatenate([places, extensions[extended]])
         self._cold.reserve(max(self._cold_room.top, self.on_disk + gone.size))
         slots = self._cold_room.take(gone.size)
-        copy_records(self.cold, slots, self.hot, gone)
+        for part in _chunks(gone.size):
+            copy_records(self.cold, slots[part], self.hot, gone[part])
+            self._cold.forget_pages()
         self.cold[slots[: places.size][extended], EXTENSION] = slots[places.size :]
         self.places[self._owners[places]] = -2 - slots[: places.size]
         self._owners[gone] = FREE
         self._room.give_back(gone[::-1])
-        self._cold.forget_pages()
+
+    def _read(self, places: Places, slots: Places) -> None:
+        """Copy records from the file into memory."""
+        for part in _chunks(slots.size):
+            copy_records(self.hot, places[part], self.cold, slots[part])
+            self._cold.forget_pages()
+
+    def _extensions_on_disk(self, slots: Places) -> Places:
+        """Return the slots of these records' extensions, -1 where there is none."""
+        found = np.full(slots.size, -1)
+        if self.in_memory + self.on_disk > self._own:  # else no record has one
+            for part in _chunks(slots.size):
+                found[part] = self.cold[slots[part], EXTENSION]
+                self._cold.forget_pages()
+        return found
 
     def _compact(self) -> None:
         """Move the records in memory together, and give the memory behind them back."""
