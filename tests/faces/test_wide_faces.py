@@ -10,6 +10,7 @@ import pytest
 from face_streams import as_fit_plays
 from numpy.testing import assert_array_equal
 from scipy import sparse
+from thoroughness import in_full_or_quickly
 
 from aioli import Wide
 from aioli.numerics.compiling import Vector
@@ -71,6 +72,20 @@ def test_room_for_words_is_doubled_and_no_more() -> None:
         learners[id(model._learner)] = model._learner  # kept, so that no address is used twice
     assert model._learner.n_features_ == 4096
     assert len(learners) == 1 + math.log2(4096 / LEAST_ROOM)
+
+
+def test_a_bag_of_words_goes_from_narrow_to_wide_by_itself() -> None:
+    """Words come and come: beyond 2,000 of them, no state of d² numbers could hold all."""
+    extraction: Any = importlib.import_module("river.feature_extraction")
+    model = extraction.BagOfWords() | RiverClassifier()
+    rows, words = 40, in_full_or_quickly(60, 6)
+    lost = []
+    for t in range(rows):
+        text = " ".join([f"w{t}x{j}" for j in range(words)] + ["good" if t % 2 else "bad"])
+        p = model.predict_proba_one(text).get(True, 0.5)
+        lost.append(-math.log(p if t % 2 else 1.0 - p))
+        model.learn_one(text, t % 2 == 1)
+    assert np.mean(lost[rows // 2 :]) < 0.5 * np.mean(lost[: rows // 4])
 
 
 def test_frames_and_weights_reach_wide() -> None:

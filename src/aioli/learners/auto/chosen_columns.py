@@ -99,7 +99,12 @@ class ChosenColumns(Companion):
         said = np.full((len(X), 1), np.nan)
         first = 0
         while first < len(X):
-            due = self._due(X.shape[1])
+            kept = 0 if self._kept is None else len(self._kept)
+            due = (
+                self._due(X.shape[1]) if kept == self._rows else None
+            )  # rows before the width allowed it were not kept
+            if due is None:
+                self._kept = None
             part = slice(first, len(X) if due is None else min(len(X), first + due - self._rows))
             if self._ensemble is not None:
                 said[part, 0] = self._learned(X[part][:, self._columns], y[part], weights[part])
