@@ -1,5 +1,6 @@
 """`aioli serve`: the service over HTTP, and the commands around its log: backup, restore, export, verify, tokens."""
 
+import asyncio
 import gc
 import os
 import sys
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING
 from aioli.errors import AioliError, ParameterRefused
 from aioli.service.backup import copy_until
 from aioli.service.engine import EVERY, Engine
+from aioli.service.follower import Follower
 from aioli.service.replay import model_at, verify
 from aioli.service.waiting import Limits
 from aioli.store.event_log import ModelRecord, Store
@@ -51,6 +53,8 @@ class ServeOptions:
         Limits of a request's bytes, of requests a second of one token, and of open connections.
     log_requests
         Whether every request is logged, not only those that were refused or failed.
+    follow
+        Seconds between two looks at the log of another process, which this one follows and does not write to.
     vw_port, vw_model
         The port for Vowpal Wabbit's text, None for none, and the model that plays its lines.
     """
@@ -66,6 +70,7 @@ class ServeOptions:
     rate: float = 50_000.0
     connections: int = 1000
     log_requests: bool = False
+    follow: float | None = None
     vw_port: int | None = None
     vw_model: str = "vw"
 
@@ -95,18 +100,21 @@ def serve(options: ServeOptions) -> None:
     gc.enable()
     listening = listen(options.host, options.port, options.remote)
     with listening:
-        store = open_store(options.folder, options.sync)
-        if not store.tokens():
+        follows = options.follow is not None
+        store = open_store(options.folder, options.sync, writer=not follows)
+        if not follows and not store.tokens():
             print(f"write token: {make_token(store, WRITE)}")
             print(f"read token:  {make_token(store, READ)}")
             print("They are shown once; only their hashes are kept.", flush=True)
-        engine = Engine(store, options.limits, options.every)
+        engine = Follower(store) if follows else Engine(store, options.limits, options.every)
         log = RequestLog(options.log_requests)
         try:
             port = listening.getsockname()[1]
             address = f"http://{options.host}:{port}"
 
             async def begun() -> None:
+                if isinstance(engine, Follower) and options.follow is not None:
+                    _follow(engine, options.follow)
                 vowpal = None if options.vw_port is None else await start_vowpal(grouping, options)
                 replayed = sum(served.counts["replayed"] for served in engine.models.values())
                 told = {"address": address, "models": len(engine.models), "replayed": replayed, "pid": os.getpid()}
@@ -118,6 +126,12 @@ def serve(options: ServeOptions) -> None:
         finally:
             engine.close()
         log.write("ended", models=len(engine.models))
+
+
+def _follow(engine: Follower, seconds: float) -> None:
+    """Read the log again and again, so many seconds after the last time."""
+    engine.refresh()
+    asyncio.get_running_loop().call_later(seconds, _follow, engine, seconds)
 
 
 async def start_vowpal(grouping: "Grouping", options: ServeOptions) -> int:

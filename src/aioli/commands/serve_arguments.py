@@ -26,6 +26,9 @@ def add_serve(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") -
     serve.add_argument("--connections", type=int, default=1000, metavar="N", help="open at once (default: 1000)")
     serve.add_argument("--log-requests", action="store_true", help="log every request, not only refused ones")
     serve.add_argument(
+        "--follow", type=float, metavar="S", help="only predict, from the log of another process, read every S seconds"
+    )
+    serve.add_argument(
         "--vw-port", type=int, metavar="N", help="take Vowpal Wabbit's text over TCP too, on this machine"
     )
     serve.add_argument("--vw-model", default="vw", metavar="NAME", help="the model that plays it (default: vw)")
@@ -73,6 +76,7 @@ def run_serve(given: argparse.Namespace) -> None:
             rate=given.rate,
             connections=given.connections,
             log_requests=given.log_requests,
+            follow=given.follow,
             vw_port=given.vw_port,
             vw_model=given.vw_model,
         )

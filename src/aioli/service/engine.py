@@ -63,6 +63,11 @@ class Engine:
         """The models in service, by name."""
         return self._models
 
+    @property
+    def stale_seconds(self) -> float:
+        """How old what is served may be: nothing, where the log is written here."""
+        return 0.0
+
     def served(self, name: str) -> Served:
         """Return the model of a name."""
         if name not in self._models:

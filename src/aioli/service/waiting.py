@@ -62,6 +62,10 @@ class WaitingById:
         """Add a row, which is the newest."""
         self._rows[name] = waiting
 
+    def add_entry(self, entry: Entry) -> None:
+        """Add a row of the log, which is the newest."""
+        self._rows[entry.id] = Waiting(entry.time, entry.body)
+
     def drop(self, name: str) -> None:
         """Drop the row of an id."""
         del self._rows[name]

@@ -109,7 +109,8 @@ class _Answers:
     async def models(self, _: Request) -> Response:
         served = self._engine.models.items()
         told = [{"name": n, "labels_learned": s.model.rounds, "rows_waiting": len(s.waiting)} for n, s in served]
-        return JSONResponse({"version": __version__, "models": told})
+        stale = self._engine.stale_seconds
+        return JSONResponse({"version": __version__, "stale_seconds": stale, "models": told})
 
     async def create(self, request: Request) -> Response:
         name, body = request.path_params["name"], request.scope[BODY]

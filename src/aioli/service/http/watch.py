@@ -103,6 +103,7 @@ def _lines(engine: Engine, requests: Requests, grouping: Grouping) -> Iterator[s
     yield from _metric(
         "clock_steps_back_total", "counter", "Times the clock was behind the log.", {"": engine.clock_steps_back}
     )
+    yield from _metric("stale_seconds", "gauge", "Since the log was read.", {"": engine.stale_seconds})
     models = [(f'model="{name}"', served) for name, served in engine.models.items()]
     now = engine.now()
     of_models: tuple[tuple[str, str, str, Callable[..., float]], ...] = (
