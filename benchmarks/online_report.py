@@ -67,7 +67,8 @@ def online_tables(results: Sequence[Result]) -> str:
 
 
 def _measured(title: str, played: Sequence[Standing], tell: Callable[[Result], str]) -> Table:
-    names = [n for n, m in METHODS.items() if n in (DEFAULT, BEST) or m.family in ("trees", "refitted")]
+    asked = [n for n, m in METHODS.items() if n in (DEFAULT, BEST) or m.family in ("trees", "refitted")]
+    names = [name for name in asked if any(name in standing.scores for standing in played)]
     heading = ("stream", "rows", *names, "best linear peer", "which")
     rows = []
     for standing in played:

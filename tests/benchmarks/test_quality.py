@@ -306,7 +306,7 @@ def test_the_online_summary_names_every_stream_on_which_a_peer_is_below() -> Non
     assert "auto-best below every refitted batch model on 1 of 2 streams" in lines[3]
     assert "auto-best over boosting on lost, 5000 rows: +12.0%; goal: at most +1.0%, missed" in lines[5]
     assert len(lines) == 6  # nobody was late
-    assert "| won | 5000 | 0.3000 | 0.2800 | 0.3200 | – |" in online_tables(results)
+    assert "| won | 5000 | 0.3000 | 0.2800 | 0.3200 | 0.2900 | 0.3500 |" in online_tables(results)
 
 
 def test_a_method_without_a_score_is_no_best_one() -> None:
