@@ -70,9 +70,8 @@ class Capability(Enum):
     WEIGHS = "multiplies a row's loss by a weight: learn(…, weight=…), learn_many(…, weights=…)"
 
 
-@runtime_checkable
-class Learner(Protocol):
-    """A learner of binary labels from a stream: it announces a probability, then sees the label."""
+class Counts(Protocol):
+    """What can be asked of any learner, of two classes or more, without a row."""
 
     @property
     def capabilities(self) -> frozenset[Capability]:
@@ -89,6 +88,11 @@ class Learner(Protocol):
     @property
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
+
+
+@runtime_checkable
+class Learner(Counts, Protocol):
+    """A learner of binary labels from a stream: it announces a probability, then sees the label."""
 
     def predict(self, x: object) -> float:
         """Return the probability that the row's label is 1; changes nothing."""
@@ -110,7 +114,7 @@ class Learner(Protocol):
 
 
 @runtime_checkable
-class ClassLearner(Protocol):
+class ClassLearner(Counts, Protocol):
     """A learner of labels of any number of classes: it announces a probability for each class, then sees the label.
 
     Probabilities are in the order of `classes_`. Where classes may still appear, those of the known classes add up to 1
@@ -119,24 +123,8 @@ class ClassLearner(Protocol):
     """
 
     @property
-    def capabilities(self) -> frozenset[Capability]:
-        """What the learner can do besides predicting and learning."""
-
-    @property
     def classes_(self) -> list[Label]:
         """The classes, in the order declared or of first appearance."""
-
-    @property
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-
-    @property
-    def n_features_(self) -> int | None:
-        """How many columns a row has; None before the first row."""
 
     def predict(self, x: object) -> Vector:
         """Return the probability of each class; changes nothing."""
