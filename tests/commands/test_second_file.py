@@ -239,7 +239,8 @@ def test_a_model_knows_the_label_and_not_the_key(
         (("labels", ",v7,", ",,"), [], "the key is missing; fill it in, or drop the label"),
         (None, ["--time", "x"], "there is no column 'x'"),
         (None, ["--time", "visit"], "column 'visit' tells no times"),
-        (None, ["--classes", "a,b,c"], "labels that come late are for learners of two classes"),
+        (None, ["--classes", "a,b,c"], "none of the classes; declare it too"),
+        (None, ["--classes", "any"], "labels that come late are for classes that are told beforehand"),
         (None, ["--predictions", "LABELS"], "labels.csv"),
     ],
 )
