@@ -45,6 +45,35 @@ def test_more_connections_than_are_allowed_are_closed_and_others_served(server: 
     assert answer.status == 200
 
 
+def test_ten_thousand_open_sockets_do_not_keep_others_out(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard < 10_500:
+        pytest.skip(f"this system allows {hard} open files")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (10_500, hard))
+    sockets: list[socket.socket] = []
+    try:
+        with serving(tmp_path / "folder", "--connections", "50") as crowded:
+            sockets += [socket.create_connection(("127.0.0.1", crowded.port), timeout=30) for _ in range(10_000)]
+            for one in sockets:
+                one.close()
+            answers = (_health_or_none(crowded) for _ in range(200))
+            assert next(answer for answer in answers if answer is not None) == 200
+    finally:
+        for one in sockets:
+            one.close()
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def _health_or_none(server: Server) -> int | None:
+    try:
+        return server.get("/health").status
+    except OSError:
+        time.sleep(0.05)
+        return None
+
+
 def test_endless_headers_are_cut_off(server: Server) -> None:
     with socket.create_connection(("127.0.0.1", server.port), timeout=30) as one:
         one.sendall(b"GET /health HTTP/1.1\r\n")
