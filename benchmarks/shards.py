@@ -29,7 +29,7 @@ __all__ = ["Simulated", "auto_table", "main", "simulate"]
 
 WIDTH = 10
 SHARDS = (8, 32, 1000)
-FACTORS = (math.inf, 8.0, 2.0, 4 / 3)  # by which a shard's rows grow from merge to merge: once at the end, …
+FACTORS = (math.inf, 2.0, 4 / 3, 1.15)  # by which a shard's rows grow from merge to merge: once at the end, …
 SLOW_NETWORK = 1e6 / 8  # bytes a second of a shard's line: one megabit
 AUTO_SHARDS, HELD_OUT = 8, 5  # and every fifth row is held out
 COLOURS = ("#0b6e4f", "#c84c09", "#4059ad")

@@ -157,7 +157,6 @@ def _run(given: argparse.Namespace) -> int:
         run_stream(
             RunOptions(
                 **playing_options(given),
-                labels=given.labels,
                 by=given.by,
                 guests=given.guest,
                 trust=given.trust,

@@ -284,3 +284,19 @@ def test_a_saved_model_goes_on_with_labels_of_a_second_file(
     again = ["run", str(clicks.rows), "--labels", str(clicks.labels), "--key", "visit", "--model", str(model), "--json"]
     assert main([*again, "--label", "clicked", "--time", "when"]) == 0
     assert json.loads(capsys.readouterr().out)["rows"] == ROWS
+
+
+def test_compare_lets_peers_wait_for_the_labels_of_a_second_file_too(
+    clicks: Clicks, capsys: pytest.CaptureFixture[str]
+) -> None:
+    files = [str(clicks.rows), "--labels", str(clicks.labels), "--key", "visit", "--label", "clicked", "--time", "when"]
+    asked = [*files, "--learner", "AIOLI(radius=1)", "--json"]
+    main(["run", *asked, "--no-regret"])
+    alone = json.loads(capsys.readouterr().out)
+    assert main(["compare", *asked, "--peers", "sklearn"]) == 0
+    together = json.loads(capsys.readouterr().out)
+    losses = {name: scores["log_loss"] for name, scores in together["learners"].items()}
+    assert any(abs(loss - alone["log_loss"]) < 1e-9 for loss in losses.values()), losses
+    assert len(losses) > 1
+    assert main(["compare", str(clicks.rows), "--key", "visit", "--label", "clicked"]) == 1
+    assert "--labels FILE and --key COLUMN go together" in capsys.readouterr().err

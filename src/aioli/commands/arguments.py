@@ -72,8 +72,7 @@ def _add_run(commands: "argparse._SubParsersAction[argparse.ArgumentParser]") ->
         help="hear this model too (.onnx, or .joblib with --trust)",
     )
     guests.add_argument("--trust", action="store_true", help="load .joblib guests, which run code of whoever made them")
-    second = run.add_argument_group("labels in a second file")
-    second.add_argument("--labels", metavar="FILE", help="a file of labels; --label is then one of its columns")
+    _add_labels(run)
     results = run.add_argument_group("results")
     results.add_argument("--predictions", metavar="FILE", help="write every row's probability (.parquet, .csv, .jsonl)")
     _add_top(results)
@@ -94,6 +93,8 @@ def _add_compare(commands: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_playing(compare).add_argument(
         "--peers", default="river,vw,sklearn", metavar="NAME,…", help="who plays too (default: river,vw,sklearn)"
     )
+    second = _add_labels(compare)
+    _add_key(second, "the column of both files that says which label is which row's")
     results = compare.add_argument_group("results")
     results.add_argument("--report", metavar="PAGE", help="write a page of plots (.html)")
     results.add_argument("--figure", metavar="FILE", help="draw everybody's running loss (.png, .svg, .pdf)")
@@ -126,6 +127,13 @@ def _add_playing(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     late.add_argument("--time", metavar="COLUMN", help="when a row came: dates, or seconds; for a --delay in time")
     late.add_argument("--batch", type=int, metavar="N", help="the labels of N rows come together, after the last")
     return learning
+
+
+def _add_labels(command: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    """Add the option of a second file that has the labels; return its group."""
+    second = command.add_argument_group("labels in a second file")
+    second.add_argument("--labels", metavar="FILE", help="a file of labels; --label is then one of its columns")
+    return second
 
 
 def _add_key(command: argparse._ActionsContainer, text: str) -> None:
@@ -207,7 +215,7 @@ def _keys_of(given: argparse.Namespace) -> tuple[str, ...]:
 
 def playing_options(given: argparse.Namespace) -> dict[str, Any]:
     """Return the options of both `aioli run` and `aioli compare`, as `commands.options` names them."""
-    same = ("source", "learner", "rows", "seed", "delay", "batch", "report")
+    same = ("source", "learner", "rows", "seed", "delay", "batch", "labels", "report")
     classes = given.classes if given.classes in (None, "any", "two") else tuple(given.classes.split(","))
     return {name: vars(given)[name] for name in same} | {
         "reading": reading_of(given, given.time),

@@ -16,6 +16,7 @@ from aioli.commands.class_peers import CLASS_LIBRARIES, class_peers_of
 from aioli.commands.compared_classes import classes_of
 from aioli.commands.comparison_display import ComparisonDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
+from aioli.commands.joined_labels import check_some_met, join_sentences
 from aioli.commands.learner_spec import learner_for, names_classes, show_to_adversary
 from aioli.commands.options import ComparisonOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_page
@@ -79,7 +80,10 @@ def compare_stream(options: ComparisonOptions) -> None:
         for sentence in missing.values():
             display.say(sentence)
         _play(comparison, display)
+        check_some_met(stream)
         check_rows(options.source, comparison)
+        for sentence in join_sentences(stream):
+            display.say(sentence)
         _write_results(options, comparison, missing)
 
 
@@ -99,7 +103,8 @@ def _check(options: ComparisonOptions) -> None:
     if unknown := [name for name in options.peers if name not in CLASS_LIBRARIES]:
         raise AioliError(f"there are no peers called {unknown[0]!r}; give some of {','.join(CLASS_LIBRARIES)}")
     _ = options.lateness  # refused before anything is played
-    check_apart([options.source], [options.report, options.figure])
+    read = [options.source] if options.labels is None else [options.source, options.labels]
+    check_apart(read, [options.report, options.figure])
     check_page(options.report)
     for path in (options.report, options.figure):
         if path is not None:

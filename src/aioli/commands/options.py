@@ -44,6 +44,9 @@ class Options:
         Of a synthetic stream.
     delay, batch
         How late the labels come: a number of rows, or a duration such as 7d; or the rows of a batch.
+    labels, keys
+        A second file, which has the labels, and the column of both files that tells which label is which row's; without
+        such a file, the columns that are carried into the predictions (`reading.key`).
     report
         The page of plots to write.
     as_json
@@ -62,6 +65,8 @@ class Options:
     seed: int = 0
     delay: str | None = None
     batch: int | None = None
+    labels: str | None = None
+    keys: Sequence[str] = ()
     report: str | None = None
     as_json: bool = False
     regret: bool = True
@@ -86,7 +91,14 @@ class Options:
 
     @property
     def lateness(self) -> Delay | None:
-        """How late the labels come; None where they come in time."""
+        """How late the labels come; None where they come in time.
+
+        Those of a second file come at their times, or in time where no time is asked for.
+        """
+        if self.labels is not None and len(self.keys) != 1:
+            raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
+        if self.labels is not None and self.delay is None and self.batch is None:
+            return Delay(rows=0) if self.reading.time is None else Delay(listed=True)
         if self.batch is None and self.delay is None:
             if self.reading.time is not None:
                 raise AioliError("--time needs --delay: how long after its row a label comes, such as --delay 7d")
@@ -102,7 +114,9 @@ class Options:
 
     @property
     def class_rule(self) -> ClassRule:
-        """How many labels a file may have: late labels, and a positive class, are for two."""
+        """How many labels a file may have: late labels, those of a second file, and a positive class are for two."""
+        if self.labels is not None and self.told_classes is None:
+            return "two"
         if self.told_classes is not None or names_classes(self.learner):
             return "any"
         return "two" if self.classes == TWO or self.delay is not None or self.batch is not None else "more"
@@ -114,6 +128,8 @@ class Options:
 
     def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
         """Open the stream at its beginning, or where the snapshot was taken; one without labels is refused."""
+        if self.labels is not None:
+            return self._joined_stream(self.labels, snapshot)
         if self.source.startswith(SCHEME):
             return SyntheticStream(self.source, self.rows, self.seed, snapshot)
         stream = FileStream(self.source, replace(self.reading, classes=self.class_rule, live=self.live), snapshot)
@@ -121,6 +137,15 @@ class Options:
             stream.close()
             raise AioliError(f"{self.name}: say which column is the label (--label NAME, or --label -1 for the last)")
         return stream
+
+    def _joined_stream(self, labels: str, snapshot: Snapshot | None) -> JoinedStream:
+        """Open the stream with the labels of the second file."""
+        if self.source.startswith(SCHEME):
+            raise AioliError(f"{self.source}: has labels of its own; --labels is for files")
+        asked, late = self.reading, self.lateness
+        own_times = asked.time if late is not None and late.listed else None
+        told = LabelFile(labels, self.keys[0], asked.label, asked.positive, own_times, self.class_rule)
+        return JoinedStream(self.source, asked, told, snapshot)
 
 
 def check_answers(stream: Stream, delay: Delay | None) -> None:
@@ -141,9 +166,6 @@ class RunOptions(Options):
         A saved model to go on from; None begins anew.
     top
         How many of the likeliest classes are written for each row; None for all.
-    labels, keys
-        A second file, which has the labels, and the column of both files that tells which label is which row's; without
-        such a file, the columns that are carried into the predictions (`reading.key`).
     by
         The column that tells which model a row is of: one model a key. None plays one learner.
     guests, trust
@@ -156,8 +178,6 @@ class RunOptions(Options):
     save: str | None = None
     model: str | None = None
     top: int | None = None
-    labels: str | None = None
-    keys: Sequence[str] = ()
     by: str | None = None
     guests: Sequence[str] = ()
     trust: bool = False
@@ -167,26 +187,20 @@ class RunOptions(Options):
 
     @property
     def lateness(self) -> Delay | None:
-        """How late the labels come: those of a second file at their times, or in time where no time is asked for."""
+        """How late the labels come; what cannot be asked for together is refused."""
         if self.by is not None:
             self._check_by()
-        if self.labels is not None and len(self.keys) != 1:
-            raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
         if self.labels is None and self.keys and self.predictions is None:
             raise AioliError(
                 "--labels FILE and --key COLUMN go together; without a file of labels, --key is carried into "
                 "--predictions FILE"
             )
-        if self.labels is None or self.delay is not None or self.batch is not None:
-            return super().lateness
-        return Delay(rows=0) if self.reading.time is None else Delay(listed=True)
+        return super().lateness
 
     @property
     def class_rule(self) -> ClassRule:
-        """How many labels a file may have: those of a second file, as late ones, are of two classes."""
-        if self.by is not None:
-            return "two"
-        return super().class_rule if self.labels is None or self.told_classes is not None else "two"
+        """How many labels a file may have: two where there is one model a key."""
+        return "two" if self.by is not None else super().class_rule
 
     def _check_by(self) -> None:
         """Refuse what is not for one model a key."""
@@ -204,17 +218,6 @@ class RunOptions(Options):
             )
         if self.source.startswith(SCHEME):
             raise AioliError(f"{self.source}: has no column to tell models by; --by is for files")
-
-    def stream(self, snapshot: Snapshot | None = None) -> FileStream | SyntheticStream:
-        """Open the stream, with the labels of the second file where there is one."""
-        if self.labels is None:
-            return super().stream(snapshot)
-        if self.source.startswith(SCHEME):
-            raise AioliError(f"{self.source}: has labels of its own; --labels is for files")
-        asked, late = self.reading, self.lateness
-        own_times = asked.time if late is not None and late.listed else None
-        told = LabelFile(self.labels, self.keys[0], asked.label, asked.positive, own_times, self.class_rule)
-        return JoinedStream(self.source, asked, told, snapshot)
 
     @property
     def live(self) -> bool:
@@ -251,6 +254,13 @@ class ComparisonOptions(Options):
     """
 
     peers: Sequence[str]
+
+    @property
+    def lateness(self) -> Delay | None:
+        """How late the labels come; a key without labels of a second file is refused."""
+        if self.labels is None and self.keys:
+            raise AioliError("--labels FILE and --key COLUMN go together: the labels, and which row each is of")
+        return super().lateness
 
     @property
     def class_rule(self) -> ClassRule:

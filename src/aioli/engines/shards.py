@@ -71,8 +71,9 @@ class ShardedRun:
 def geometric_schedule(rows: int, first: int = FIRST, factor: float = FACTOR) -> list[int]:
     """Return the rows of a shard after which to merge: `first`, then each time `factor` times as many, up to all.
 
-    Regret grows with the logarithm of the rows, so rows that double may be learned apart at a cost that does not grow:
-    as many merges as doublings are enough, however long the stream.
+    However long the stream, merges are as many as the logarithm of its rows. Rows should not grow by much more than a
+    third between merges: shards that learn more than that apart all move from where they stood together, and their sum
+    goes too far (docs/shards.md).
     """
     if first < 1:
         raise ParameterRefused.unlike("first", first, "a whole number from 1 on")

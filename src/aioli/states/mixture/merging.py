@@ -53,7 +53,7 @@ def _normalised(logs: Vector) -> Vector:
 def _information(mixture: Mixture, stacker: int) -> tuple[Matrix, Vector]:
     """Return the precision of a stacker and its product with u; s is the step that Q has still to take."""
     u, _, s, Q = mixture.stackers[stacker]
-    precision = np.linalg.inv(Q - np.outer(s, s))
+    precision: Matrix = np.asarray(np.linalg.inv(Q - np.outer(s, s)), np.float64)
     return precision, precision @ u
 
 
