@@ -101,7 +101,6 @@ def test_predictions_are_in_the_order_of_the_rows_and_the_page_names_the_game(
         (["--batch", "0"], "batch is 0; it must be at least 1"),
         (["--delay", "7d", "--time", "clicked"], "column 'clicked' tells no times"),
         (["--delay", "7d", "--time", "day"], "there is no column 'day'"),
-        (["--delay", "7d", "--time", "hour", "--skip", "hour"], "column 'hour' tells no times"),
     ],
 )
 def test_what_is_no_delay_is_refused_in_one_sentence(
@@ -111,6 +110,27 @@ def test_what_is_no_delay_is_refused_in_one_sentence(
     error = capsys.readouterr().err
     assert sentence in error
     assert error.count("\n") == 1
+
+
+def test_a_column_that_tells_the_time_may_be_skipped_as_a_feature(
+    clicks: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = [
+        "run",
+        str(clicks),
+        "--label",
+        "clicked",
+        "--delay",
+        "7d",
+        "--time",
+        "hour",
+        "--learner",
+        "AIOLI",
+        "--json",
+    ]
+    assert main([*asked, "--skip", "hour"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert (told["features"], told["game"]) == (1, "labels 7 d late")
 
 
 def test_a_row_without_a_time_is_refused_by_its_line(clicks: Path, capsys: pytest.CaptureFixture[str]) -> None:
