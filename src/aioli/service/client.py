@@ -18,7 +18,6 @@ from urllib.parse import urlsplit
 
 from aioli.errors import ParameterRefused
 from aioli.service.client_calls import (
-    AGAIN,
     Call,
     GivenRow,
     Label,
@@ -26,6 +25,7 @@ from aioli.service.client_calls import (
     Prediction,
     RequestRefused,
     ServiceUnreachable,
+    body_or_patience,
     create_call,
     learn_call,
     learn_many_call,
@@ -34,7 +34,6 @@ from aioli.service.client_calls import (
     predict_call,
     predict_many_call,
     prediction_in,
-    refused_in,
     told_in,
 )
 from aioli.snapshots.json_values import JsonObject
@@ -127,16 +126,14 @@ class Client(_Address):
         waits = iter(self.waits() if call.again else ())
         while True:
             try:
-                status, body = self._ask(call)
+                told = body_or_patience(*self._ask(call))
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 problem: RequestRefused | ServiceUnreachable = ServiceUnreachable.by(self.host, self.port, error)
             else:
-                if status < 400:
-                    return body
-                problem = refused_in(status, body)
-                if status not in AGAIN:
-                    raise problem
+                if isinstance(told, bytes):
+                    return told
+                problem = told
             wait = next(waits, None)
             if wait is None:
                 raise problem
@@ -211,15 +208,15 @@ class AsyncClient(_Address):
         while True:
             try:
                 async with asyncio.timeout(self.seconds):
-                    status, body = await self._ask(call)
+                    told = body_or_patience(*await self._ask(call))
+            except RequestRefused:
+                raise
             except (OSError, EOFError, ValueError) as error:
                 problem: RequestRefused | ServiceUnreachable = ServiceUnreachable.by(self.host, self.port, error)
             else:
-                if status < 400:
-                    return body
-                problem = refused_in(status, body)
-                if status not in AGAIN:
-                    raise problem
+                if isinstance(told, bytes):
+                    return told
+                problem = told
             wait = next(waits, None)
             if wait is None:
                 raise problem

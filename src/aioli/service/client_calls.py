@@ -9,7 +9,6 @@ from aioli.errors import AioliError
 from aioli.snapshots.json_values import JsonMapping, JsonObject
 
 __all__ = [
-    "AGAIN",
     "Call",
     "GivenRow",
     "Label",
@@ -17,6 +16,7 @@ __all__ = [
     "Prediction",
     "RequestRefused",
     "ServiceUnreachable",
+    "body_or_patience",
     "create_call",
     "learn_call",
     "learn_many_call",
@@ -25,7 +25,6 @@ __all__ = [
     "predict_call",
     "predict_many_call",
     "prediction_in",
-    "refused_in",
     "told_in",
 ]
 
@@ -124,6 +123,16 @@ def refused_in(status: int, body: bytes) -> RequestRefused:
         return RequestRefused(str(error["message"]), str(error["code"]), status)
     except (ValueError, KeyError, TypeError):
         return RequestRefused(f"the service answered {status}: {body[:200]!r}", "refused", status)
+
+
+def body_or_patience(status: int, body: bytes) -> bytes | RequestRefused:
+    """Return the body of a good answer, or the refusal of one that asks for patience; raise any other refusal."""
+    if status < 400:
+        return body
+    refused = refused_in(status, body)
+    if status in AGAIN:
+        return refused
+    raise refused
 
 
 def prediction_in(told: JsonMapping) -> Prediction:
