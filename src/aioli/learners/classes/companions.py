@@ -72,14 +72,19 @@ class Companions:
 
     def review(self, columns: int) -> set[str]:
         """Let those go that have no influence, now and at the last review, and those outgrown; return their names."""
+        left = self.dismiss_outgrown(columns)
         negligible = self.mixture.negligible()[1:].tolist()
-        leaving = [
-            i
-            for i, player in enumerate(self.players)
-            if not player.expert.plays(self.mixture.classes, columns) or (negligible[i] and player.negligible)
-        ]
+        leaving = [i for i, player in enumerate(self.players) if negligible[i] and player.negligible]
         for player, unheard in zip(self.players, negligible, strict=True):
             player.negligible = unheard
+        return left | self._dismiss(leaving)
+
+    def dismiss_outgrown(self, columns: int) -> set[str]:
+        """Let those go that do not play where there are so many classes and columns; return their names."""
+        classes = self.mixture.classes
+        return self._dismiss([i for i, each in enumerate(self.players) if not each.expert.plays(classes, columns)])
+
+    def _dismiss(self, leaving: Sequence[int]) -> set[str]:
         if not leaving:
             return set()
         self.mixture = self.mixture.without([1 + i for i in leaving])

@@ -155,6 +155,8 @@ class ClassEnsemble:
         self.mixture.add_class()
         if self.companions is not None:
             self.companions.add_class()
+            if self.rounds < REVIEW:  # many classes in the first rows: each would make a forest's nodes anew
+                self.retired |= self.companions.dismiss_outgrown(self.columns)
         playing = {player.expert for player in self._everybody}
         for expert in experts_for(self.classes, self.columns, self.budget)[: self.experts]:
             if expert not in playing and expert.name not in self.retired and not expert.is_companion:
