@@ -1,6 +1,7 @@
 """Settings for every test: Hypothesis tries the same examples everywhere, and no example is timed."""
 
 import signal
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -19,3 +20,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for w
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def _stores_are_closed(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Close every store that a test of the service has opened, as its process would do."""
+    if "service" not in request.path.parts:
+        yield
+        return
+    from open_stores import remember_stores
+
+    with remember_stores():
+        yield

@@ -9,10 +9,9 @@ from support import make_labels
 
 from aioli import AIOLI, Auto, Wide
 from aioli.errors import RowRefused
-from aioli.learners.base import ColumnLearner
 from aioli.snapshots.codec import to_bytes
 
-LEARNERS: dict[str, Callable[[], ColumnLearner]] = {
+LEARNERS: dict[str, Callable[[], AIOLI | Auto | Wide]] = {
     "AIOLI": AIOLI,
     "Auto": Auto,
     "Auto fast": partial(Auto, budget="fast"),
