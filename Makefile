@@ -13,11 +13,11 @@ demo: .venv/.dev
 	$(BIN)/aioli demo
 
 test: .venv/.dev
-	$(BIN)/pytest --numprocesses=auto --dist=loadgroup
+	$(BIN)/pytest --numprocesses=auto
 
 # the same tests with all of their examples, of which `make test` tries a fixed part
 thorough: .venv/.dev
-	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --dist=loadgroup --timeout=900
+	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --timeout=900
 
 # every learner through every property that it promises, as a table
 contracts: .venv/.dev

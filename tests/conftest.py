@@ -5,10 +5,17 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from by_subject import pytest_xdist_make_scheduler
 from hypothesis import settings
 from skip_report import pytest_make_collect_report, pytest_runtest_makereport, pytest_terminal_summary
 
-__all__ = ["pytest_make_collect_report", "pytest_runtest_makereport", "pytest_terminal_summary", "rng"]
+__all__ = [
+    "pytest_make_collect_report",
+    "pytest_runtest_makereport",
+    "pytest_terminal_summary",
+    "pytest_xdist_make_scheduler",
+    "rng",
+]
 
 settings.register_profile("aioli", derandomize=True, deadline=None, max_examples=40, database=None)
 settings.load_profile("aioli")

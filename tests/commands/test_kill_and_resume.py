@@ -61,9 +61,9 @@ def test_whatever_is_killed_goes_on_to_the_very_same_end(
 @pytest.mark.parametrize(
     ("source", "learner", "late"),
     [
-        ("visits.csv", "Auto", ["--delay", "60"]),
         ("visits.parquet", "AIOLI", ["--batch", "700"]),
         ("visits.csv", "AIOLI", ["--delay", "30d", "--time", "day"]),
+        *in_full_or_quickly([("visits.csv", "Auto", ["--delay", "60"])], []),
     ],
 )
 def test_rows_that_wait_for_their_labels_survive_it_too(

@@ -107,7 +107,7 @@ def test_what_rivers_face_refuses_leaves_no_trace_in_wide() -> None:
     for row, label, weight, message in (
         ({"new": math.nan}, True, 1.0, "'new' is nan"),
         ({"new": math.inf, "newer": 1.0}, True, 1.0, "'new' is inf"),
-        ({"new": "1"}, True, 1.0, "'new' is '1'"),
+        ({"new": [1]}, True, 1.0, r"'new' is \[1\]"),
         ({"new": 1e200}, True, 1.0, "nothing was learned"),
         ({"new": 1.0}, "maybe", 1.0, "a third label"),
         ({"new": 1.0}, True, -1.0, "weight"),

@@ -32,7 +32,6 @@ from aioli.paper.results_folder import ResultsFolder
 from aioli.paper.theorem2 import steps
 from aioli.streams.laws import hazan_koren_levy
 
-pytestmark = pytest.mark.xdist_group("paper")  # one process plays the experiments, once for all tests
 Table = list[dict[str, str]]
 
 

@@ -19,6 +19,7 @@ from aioli.streams.files.dates import days_in
 from aioli.streams.files.jsonlines import flat_row
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
 from aioli.streams.files.where import Numbered, Where
+from aioli.streams.matrices import is_sparse
 
 __all__ = ["RawColumn", "RawColumns", "column_of_values", "columns_of", "is_raw", "table_of_columns"]
 
@@ -88,6 +89,8 @@ def is_raw(data: object) -> bool:
     >>> is_raw({"colour": "red"}), is_raw([[1.0, 2.0]])
     (True, False)
     """
+    if is_sparse(data):  # of which one kind is a dictionary
+        return False
     if isinstance(data, Mapping):
         return True
     if isinstance(data, Sequence):
