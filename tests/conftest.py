@@ -8,6 +8,7 @@ import pytest
 from by_subject import pytest_xdist_make_scheduler
 from hypothesis import settings
 from skip_report import pytest_make_collect_report, pytest_runtest_makereport, pytest_terminal_summary
+from thoroughness import in_full_or_quickly
 
 __all__ = [
     "pytest_make_collect_report",
@@ -17,7 +18,9 @@ __all__ = [
     "rng",
 ]
 
-settings.register_profile("aioli", derandomize=True, deadline=None, max_examples=40, database=None)
+settings.register_profile(
+    "aioli", derandomize=True, deadline=None, max_examples=in_full_or_quickly(40, 20), database=None
+)
 settings.load_profile("aioli")
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a shell has it for what it starts in the background
