@@ -6,6 +6,7 @@ MLflow are installed, `mlflow.pyfunc.load_model` predicts; `load_model` gives th
 
 import os
 import tempfile
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +29,12 @@ if TYPE_CHECKING:  # MLflow's types are not strict: these are the parts of it th
     TensorSpec: Any
 else:
     try:
-        import mlflow
-        import mlflow.pyfunc
-        from mlflow.models import Model, ModelSignature
-        from mlflow.types import ColSpec, Schema, TensorSpec
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # parts of MLflow warn of each other when they are loaded
+            import mlflow
+            import mlflow.pyfunc
+            from mlflow.models import Model, ModelSignature
+            from mlflow.types import ColSpec, Schema, TensorSpec
     except ImportError:
         raise ImportError("aioli.mlflow needs MLflow: pip install 'aioli-online[mlflow]'") from None
 
