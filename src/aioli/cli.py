@@ -15,6 +15,7 @@ from collections.abc import MutableMapping, Sequence
 from typing import NoReturn
 
 from aioli.commands.arguments import command_parser, playing_options, reading_of
+from aioli.commands.ctrl_c import CtrlC
 
 __all__ = ["console", "main"]
 
@@ -47,7 +48,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
     given = command_parser().parse_args(arguments)
     given.line = shlex.join(["aioli", *(sys.argv[1:] if arguments is None else arguments)])
-    status = _exit_status(given)
+    with CtrlC() as ctrl_c:
+        status = _exit_status(given, ctrl_c)
     if any(thread.name == READER for thread in threading.enumerate()):
         # It waits for input that may never come, and holds standard input, without which Python cannot end in order.
         sys.stderr.flush()
@@ -67,7 +69,7 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w")
 
 
-def _exit_status(given: argparse.Namespace) -> int:
+def _exit_status(given: argparse.Namespace, ctrl_c: CtrlC) -> int:
     """Run the command and return its exit status; print an error to standard error."""
     status = 0
     try:
@@ -78,12 +80,14 @@ def _exit_status(given: argparse.Namespace) -> int:
         sys.stdout.flush()
     except BrokenPipeError:
         return _unheard(141)
-    except (ValueError, OSError, ImportError, MemoryError) as error:
+    except (Exception, KeyboardInterrupt) as error:
+        if ctrl_c.pressed() or isinstance(error, KeyboardInterrupt):
+            print(_sentence(error, "interrupted"), file=sys.stderr)
+            return _unheard(130)
+        if not isinstance(error, (ValueError, OSError, ImportError, MemoryError)):
+            raise  # a defect: its traceback is wanted
         print(_sentence(error), file=sys.stderr)
         return _unheard(1)
-    except KeyboardInterrupt as error:
-        print(_sentence(error, "interrupted"), file=sys.stderr)
-        return _unheard(130)
     return status
 
 

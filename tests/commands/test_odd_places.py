@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+import weakref
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -42,17 +44,65 @@ def test_a_run_with_closed_streams_ends_as_any_other_and_nothing_is_written_into
 def test_an_interruption_while_everything_is_loaded_is_told_in_one_line(after: float, tmp_path: Path) -> None:
     rows = tmp_path / "rows"
     os.mkfifo(rows)  # nobody writes to it: the run cannot end before the signal comes
-    run = subprocess.Popen(
+    with subprocess.Popen(
         [*COMMAND, "run", str(rows), "--label", "y", "--json"],
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
-    )
-    time.sleep(after)
-    run.send_signal(signal.SIGINT)
-    _, told = run.communicate(timeout=60)
+    ) as run:
+        time.sleep(after)
+        run.send_signal(signal.SIGINT)
+        try:
+            _, told = run.communicate(timeout=120)
+        finally:
+            run.kill()
     assert run.returncode in (130, -signal.SIGINT)
     assert "Traceback" not in told or "<frozen" in told.split("\n")[1]
+
+
+def press_ctrl_c(*_: object) -> None:
+    os.kill(os.getpid(), signal.SIGINT)
+    time.sleep(10)
+
+
+def lose_it_to_another_error(*_: object) -> None:
+    """What NumPy does when Ctrl-C comes while it compares records."""
+    try:
+        press_ctrl_c()
+    except KeyboardInterrupt:
+        raise TypeError("Cannot compare structured arrays") from None
+
+
+def lose_it_in_a_callback(*_: object) -> None:
+    """What importing a module does when Ctrl-C comes while it lets go of the module's lock."""
+
+    class Lock:
+        pass
+
+    lock = Lock()
+    watched = weakref.ref(lock, press_ctrl_c)
+    del lock
+    assert watched() is None
+    time.sleep(10)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="this system has no signals of POSIX")
+@pytest.mark.parametrize("lose", [press_ctrl_c, lose_it_to_another_error, lose_it_in_a_callback])
+def test_ctrl_c_is_heard_even_where_its_exception_is_lost(
+    lose: Callable[..., None], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("aioli.commands.inspect.inspect_model", lose)
+    assert main(["inspect", "model"]) == 130
+    assert capsys.readouterr().err == "aioli: interrupted\n"
+
+
+def test_an_error_that_nobody_foresaw_is_no_ctrl_c(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise TypeError("a defect")
+
+    monkeypatch.setattr("aioli.commands.inspect.inspect_model", fail)
+    with pytest.raises(TypeError, match="a defect"):
+        main(["inspect", "model"])
 
 
 def test_a_label_that_a_spreadsheet_would_compute_is_written_as_text(tmp_path: Path) -> None:
