@@ -23,7 +23,7 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    until = time.monotonic() + 30.0
+    until = time.monotonic() + 120.0
     while not path.exists() and time.monotonic() < until and process.poll() is None:
         time.sleep(0.01)
 
@@ -36,7 +36,7 @@ def given(pipe: IO[str] | None) -> IO[str]:
 def said(process: subprocess.Popen[str]) -> str:
     """What it says of itself as it ends, while its input is still open."""
     err = given(process.stderr).read()
-    process.wait(30)
+    process.wait(120)
     for pipe in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(BrokenPipeError):
             if pipe is not None:
@@ -48,14 +48,14 @@ def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(tmp_path: Path) -> 
     source = write_visits(tmp_path / "visits.csv", 30_000)
     many = tmp_path / "many"
     many.mkdir()
-    for copy in range(40):
-        (many / f"{copy:02}.csv").write_bytes(source.read_bytes())
+    for copy in range(400):  # so many that the signal comes in time however busy the machine is
+        (many / f"{copy:03}.csv").hardlink_to(source)
     kept, model = tmp_path / "kept", tmp_path / "model.aioli"
     asked = ["run", many, "--label", "bought", "--json", "--learner", "AIOLI", "--checkpoint", kept, "--save", model]
     process = started(*asked, "--every", 0)
     wait_for(kept / "run.aioli", process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert process.returncode == 130
     assert out == ""
     assert err.startswith("aioli: interrupted (")
@@ -64,7 +64,7 @@ def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(tmp_path: Path) -> 
     learned = int(err.partition(" rows were learned")[0].rpartition("(")[2].replace(",", ""))
     told = subprocess.run([*AIOLI, "inspect", model, "--json"], capture_output=True, text=True, check=True).stdout
     assert json.loads(told)["rounds"] == learned
-    assert 0 < learned < 1_200_000
+    assert 0 < learned < 12_000_000
 
 
 def test_a_closed_pipe_ends_the_run_quietly(tmp_path: Path) -> None:
@@ -80,7 +80,7 @@ def test_a_full_standard_output_is_told(asked: list[str], tmp_path: Path) -> Non
     source = write_visits(tmp_path / "visits.csv", 100)
     with open("/dev/full", "w") as full:
         process = started("run", source, "--label", "bought", "--learner", "AIOLI", *asked, stdout=full)
-        _, err = process.communicate(timeout=30)
+        _, err = process.communicate(timeout=120)
     assert process.returncode == 1
     assert err.startswith("aioli: standard output: no space left on device")
     assert err.count("\n") == 1
@@ -130,7 +130,7 @@ def test_a_stream_through_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     process = started("run", pipe, "--label", "bought", "--learner", "AIOLI", "--json", "--format", "csv")
     pipe.write_bytes(write_visits(tmp_path / "visits.csv", 200).read_bytes())
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert err == ""
     told = json.loads(out)
     assert told["rows"] == 200
@@ -144,10 +144,10 @@ def test_a_terminal_that_knows_few_letters_is_told_everything(tmp_path: Path) ->
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     asked = ["run", source, "--label", "käse", "--positive", "ja", "--learner", "AIOLI"]
     process = started(*asked, "--json", env=ascii_only)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     assert "‖θ‖" in json.loads(out)["certificate_against"]
     process = started(*asked, env=ascii_only)
-    out, err = process.communicate(timeout=30)
+    out, err = process.communicate(timeout=120)
     assert (process.returncode, err) == (0, "")
     assert "\\u03b8" in out

@@ -23,7 +23,7 @@ def cluster() -> tuple[Any, str]:
     for topic in ("rows", "labels", "said"):
         producer.produce(topic, b"{}")  # makes the topic; a message without an id
     assert producer.flush(20) == 0
-    brokers = ",".join(str(broker).partition("/")[0] for broker in producer.list_topics(timeout=10).brokers.values())
+    brokers = ",".join(str(broker).partition("/")[0] for broker in producer.list_topics(timeout=60).brokers.values())
     return producer, brokers
 
 
@@ -87,7 +87,7 @@ def test_rows_and_labels_of_two_topics_are_joined_by_id(cluster: tuple[Any, str]
     assert to_bytes(resumed.fleet.snapshot()) == to_bytes(alone.snapshot())
     second.close()
     third = consumer_of(brokers)
-    partitions = third.list_topics("said", timeout=10).topics["said"].partitions
+    partitions = third.list_topics("said", timeout=60).topics["said"].partitions
     third.assign([kafka.TopicPartition("said", part, 0) for part in partitions])
     said: dict[str, float] = {}
     for _ in range(40):

@@ -93,7 +93,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, capsys: pytest.Captur
         "main(sys.argv[1:])\n"
     )
     once = [*command, "--checkpoint", str(kept), "--every", "0"]
-    done = subprocess.run([sys.executable, "-c", code, *once], timeout=60, env=os.environ | {"PYTHONPATH": "src"})
+    done = subprocess.run([sys.executable, "-c", code, *once], timeout=240, env=os.environ | {"PYTHONPATH": "src"})
     assert done.returncode == -9
     assert main([*once, "--resume", "--save", str(resumed)]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -54,7 +54,7 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
-    thread.join(10)
+    thread.join(60)
 
 
 def test_a_call_that_got_no_answer_is_made_again(address: str) -> None:
