@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-__all__ = ["do_all", "one_blas_thread"]
+__all__ = ["call_within", "do_all", "one_blas_thread"]
+
+Result = TypeVar("Result")
 
 MOST = 4  # threads at work on one set of tasks
 
@@ -48,6 +50,28 @@ def threads() -> int:
     """Return how many threads may work at once: no more than there are cores for this process."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
     return min(MOST, cores)
+
+
+def call_within(seconds: float, function: Callable[..., Result], *given: object) -> Result:
+    """Return what a function returns or raise what it raises; raise `TimeoutError` if it has not ended in time.
+
+    It is called in a thread of its own, which nothing can stop: one that never ends stays until the process does.
+    """
+    ended: Future[Result] = Future()
+
+    def call() -> None:
+        try:
+            ended.set_result(function(*given))
+        except BaseException as error:
+            ended.set_exception(error)
+
+    threading.Thread(target=call, name="aioli-call", daemon=True).start()
+    try:
+        return ended.result(seconds)
+    except TimeoutError:
+        if ended.done():  # its own
+            raise
+        raise TimeoutError(f"it has not answered for {seconds:g} s") from None
 
 
 @cache

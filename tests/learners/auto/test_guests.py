@@ -1,6 +1,7 @@
 """Guests: a model of your own is heard, corrected, fitted anew, and dismissed when it fails."""
 
 import copy
+import threading
 
 import numpy as np
 import pytest
@@ -82,6 +83,40 @@ def test_a_guest_that_fails_is_dismissed_by_name_and_the_game_goes_on(how: str) 
     assert learner.rounds == 300
     assert np.isfinite(p).all()
     learner.learn(X[0], 1)  # without another warning, which would be an error here
+
+
+@pytest.mark.parametrize("call", ["fit", "predict_proba"])
+def test_a_guest_that_takes_forever_is_dismissed_by_name_and_the_game_goes_on(
+    call: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    over = threading.Event()
+
+    class Endless(Oracle):
+        def __deepcopy__(self, memo: object) -> "Endless":
+            return self
+
+        def fit(self, X: Matrix, y: Vector) -> "Endless":
+            if call == "fit":
+                over.wait()
+            super().fit(X, y)
+            return self
+
+        def predict_proba(self, X: Matrix) -> Matrix:
+            if call == "predict_proba":
+                over.wait()
+            return super().predict_proba(X)
+
+    monkeypatch.setattr("aioli.learners.auto.guests.PATIENCE", 0.05)
+    X, y = crossed(300)
+    learner = Auto(budget="fast", guests=[Endless()], refit=64)
+    try:
+        with pytest.warns(UserWarning, match="guest Endless is dismissed.*not answered for 0.05 s"):
+            p = learner.learn_many(X, y)
+        assert learner.rounds == 300
+        assert np.isfinite(p).all()
+        learner.learn(X[0], 1)
+    finally:
+        over.set()
 
 
 def test_a_learner_with_a_guest_of_ones_own_cannot_be_saved() -> None:

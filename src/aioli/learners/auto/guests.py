@@ -7,14 +7,14 @@ import math
 import warnings
 from collections.abc import Callable, Sequence
 from types import FunctionType
-from typing import Protocol, Self, runtime_checkable
+from typing import Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.threads import one_thread_each
+from aioli.numerics.threads import call_within, one_thread_each
 from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["GuestCompanion", "batch_guests", "guests_of"]
@@ -23,8 +23,10 @@ FIRST = 64  # rows before a guest is fitted for the first time
 KEPT = 20_000  # rows that it is fitted on at the most: the newest
 GROWTH = {"doubling": 2.0, "quarter": 1.25}  # by how much rows must have grown for the next fit
 SURE = 1e-4  # a guest's probability is believed no further than this
+PATIENCE = 300.0  # seconds that one call of a guest of the user's may take
 
 Probabilities = Callable[[Matrix], object]
+Result = TypeVar("Result")
 
 
 @runtime_checkable
@@ -41,8 +43,8 @@ class Estimator(Protocol):
 class GuestCompanion(Companion):
     """A model with `predict_proba`, or a function from rows to probabilities, heard by its log-odds.
 
-    A guest that raises, or returns what is no probability a row, is dismissed with a warning: from then on it says
-    log-odds of 0, and the ensemble retires it.
+    A guest that raises, returns what is no probability a row, or has not answered after five minutes is dismissed with
+    a warning: from then on it says log-odds of 0, and the ensemble retires it.
 
     Parameters
     ----------
@@ -74,7 +76,7 @@ class GuestCompanion(Companion):
         if self._playing is not None and not self.dismissed:
             try:
                 with one_thread_each():
-                    p = self._probabilities(X if self._fitted_width is None else X[:, : self._fitted_width])
+                    p = self._call(self._probabilities, X if self._fitted_width is None else X[:, : self._fitted_width])
                 said = np.log(p) - np.log1p(-p)
             except Exception as error:  # a guest's own code may raise anything; the game goes on without it
                 self._dismiss(f"{type(error).__name__}: {error}")
@@ -167,11 +169,17 @@ class GuestCompanion(Companion):
         try:
             with warnings.catch_warnings(), one_thread_each():
                 warnings.simplefilter("ignore")
-                model.fit(rows, labels.astype(np.int64))
+                self._call(model.fit, rows, labels.astype(np.int64))
         except Exception as error:  # as in `consult`
             self._dismiss(f"{type(error).__name__}: {error}")
             return
         self._playing = model
+
+    def _call(self, function: Callable[..., Result], *given: Matrix | Vector) -> Result:
+        """Return what a function of the guest's returns; one of the user's own is not waited for without end."""
+        if self.name in batch_names():
+            return function(*given)
+        return call_within(PATIENCE, function, *given)
 
     def _probabilities(self, X: Matrix) -> Vector:
         """Return the model's probability that the label is 1; refuse what is none."""
