@@ -112,7 +112,8 @@ if TYPE_CHECKING:
 def __getattr__(name: str) -> object:
     if name not in _HOMES:
         raise AttributeError(f"module 'aioli' has no attribute {name!r}")
-    return getattr(importlib.import_module(_HOMES[name]), name)
+    public: object = vars(importlib.import_module(_HOMES[name]))[name]
+    return public
 
 
 def __dir__() -> list[str]:

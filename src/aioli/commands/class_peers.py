@@ -4,6 +4,7 @@ They are told how many classes there are; scaled columns are what their users gi
 """
 
 import importlib
+import pkgutil
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -90,11 +91,11 @@ class RiverClasses(ClassPeerBase):
     def __init__(self, classes: int, name: str, scaler: str = "", **settings: object) -> None:
         super().__init__(classes)
         module, _, kind = name.partition(".")
-        make: Any = getattr(importlib.import_module(f"river.{module}"), kind)
+        make = pkgutil.resolve_name(f"river.{module}:{kind}")
         inner = [importlib.import_module("river.linear_model").LogisticRegression()] if "OneVsRest" in kind else []
         self._model = make(*inner, **settings)
         if scaler:
-            self._model = getattr(importlib.import_module("river.preprocessing"), scaler)() | self._model
+            self._model = pkgutil.resolve_name(f"river.preprocessing:{scaler}")() | self._model
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002
         """See `ClassPeerBase`; not all of River's classifiers take weights, and none is given them."""
@@ -147,7 +148,7 @@ class ScikitLearnClasses(ClassPeerBase):
 
     def __init__(self, classes: int, scaler: str = "StandardScaler") -> None:
         super().__init__(classes)
-        self._scaler = getattr(importlib.import_module("sklearn.preprocessing"), scaler)()
+        self._scaler = pkgutil.resolve_name(f"sklearn.preprocessing:{scaler}")()
         self._model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
         self._started = False
 

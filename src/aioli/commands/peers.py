@@ -7,6 +7,7 @@ not come yet has been 0 so far; to River's scaler, it was not there.
 """
 
 import importlib
+import pkgutil
 import re
 from collections import deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -65,11 +66,11 @@ class River:
     """
 
     def __init__(self, scaler: str = "", optimizer: str = "", *settings: float) -> None:
-        given = [getattr(importlib.import_module("river.optim"), optimizer)(*settings)] if optimizer else []
+        given = [pkgutil.resolve_name(f"river.optim:{optimizer}")(*settings)] if optimizer else []
         self._regression = importlib.import_module("river.linear_model").LogisticRegression(*given)
         self._scaler, self._model = scaler, self._regression
         if scaler:
-            self._model = getattr(importlib.import_module("river.preprocessing"), scaler)() | self._model
+            self._model = pkgutil.resolve_name(f"river.preprocessing:{scaler}")() | self._model
         self._usual: Any = None
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
@@ -83,7 +84,7 @@ class River:
             prepare = importlib.import_module("river.preprocessing")
             numbers = select(Number)
             if self._scaler:
-                numbers = numbers | getattr(prepare, self._scaler)()
+                numbers = numbers | pkgutil.resolve_name(f"river.preprocessing:{self._scaler}")()
             words = select(str) | prepare.OneHotEncoder(drop_zeros=True)
             self._usual = (numbers + words) | self._regression
         return _announced(self._usual, iter(rows), y, weights)
@@ -162,7 +163,7 @@ class ScikitLearn:
     """
 
     def __init__(self, scaler: str = "StandardScaler") -> None:
-        self._scaler = getattr(importlib.import_module("sklearn.preprocessing"), scaler)()
+        self._scaler = pkgutil.resolve_name(f"sklearn.preprocessing:{scaler}")()
         self._model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
         self._started = False
 
@@ -207,12 +208,12 @@ class ScikitLearn:
         return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
     def _widen(self, width: int) -> None:
-        more = width - self._scaler.n_features_in_ if hasattr(self._scaler, "n_features_in_") else 0
+        fitted = vars(self._scaler)
+        more = width - fitted.get("n_features_in_", width)
         if more <= 0:
             return
-        for name in ("mean_", "var_", "max_abs_"):
-            if hasattr(self._scaler, name):
-                setattr(self._scaler, name, np.append(getattr(self._scaler, name), np.zeros(more)))
+        for name in {"mean_", "var_", "max_abs_"} & fitted.keys():
+            fitted[name] = np.append(fitted[name], np.zeros(more))
         self._scaler.scale_ = np.append(self._scaler.scale_, np.ones(more))
         self._scaler.n_features_in_ = width
         if self._started:

@@ -5,6 +5,7 @@
 AIOLI(radius=2.0, ridge=None, regulariser=1.0, curvature='tight', forgetting=1.0, intercept=True)
 """
 
+import pkgutil
 from typing import TypeGuard
 
 import aioli
@@ -13,7 +14,7 @@ from aioli.learners.protocol import AnyLearner, Learner, Saves, require_any_lear
 from aioli.learners.remembering import Remembering
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["is_restorable", "restore_any_learner", "restore_learner", "snapshot_part"]
+__all__ = ["exported", "is_restorable", "restore_any_learner", "restore_learner", "snapshot_part"]
 
 RESTORED_AS = {"DeviceAIOLI": "AIOLI"}  # files do not know of devices
 
@@ -21,7 +22,7 @@ RESTORED_AS = {"DeviceAIOLI": "AIOLI"}  # files do not know of devices
 def is_restorable(learner: AnyLearner) -> TypeGuard[Saves]:
     """Return whether `restore_learner` can restore this learner: it has snapshots, and aioli exports its class."""
     kind = type(learner)
-    return saves(learner) and (kind.__name__ in RESTORED_AS or _exported(kind.__name__) is kind)
+    return saves(learner) and (kind.__name__ in RESTORED_AS or exported(kind.__name__) is kind)
 
 
 def snapshot_part(learner: AnyLearner) -> Snapshot:
@@ -41,12 +42,12 @@ def restore_learner(snapshot: Snapshot) -> Learner:
 
 def restore_any_learner(snapshot: Snapshot) -> AnyLearner:
     """Make the learner of a snapshot, of two classes or of more."""
-    kind = _exported(snapshot.kind)
+    kind = exported(snapshot.kind)
     if isinstance(kind, type) and issubclass(kind, Remembering):
         return require_any_learner(kind.restore(snapshot))
     raise SnapshotRefused(f"it holds a learner of type {snapshot.kind!r}, which this version of aioli does not know")
 
 
-def _exported(name: str) -> object:
+def exported(name: str) -> object:
     """Return what aioli exports under a name; None where it exports nothing of that name."""
-    return getattr(aioli, name) if name in aioli.__all__ else None
+    return pkgutil.resolve_name(f"aioli:{name}") if name in aioli.__all__ else None

@@ -7,10 +7,10 @@ from datetime import date, time
 from decimal import Decimal
 from functools import partial
 from numbers import Real
-from typing import Any, Protocol, TypeAlias, cast, runtime_checkable
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from aioli.errors import RowRefused
 from aioli.numerics.compiling import Vector
@@ -23,7 +23,6 @@ from aioli.streams.matrices import is_sparse
 
 __all__ = ["RawColumn", "RawColumns", "column_of_values", "columns_of", "is_raw", "table_of_columns"]
 
-Frame: TypeAlias = Any  # of pandas, polars or pyarrow, none of which must be installed
 A_DAY = 86_400_000_000  # microseconds
 
 
@@ -76,11 +75,31 @@ RawColumns: TypeAlias = dict[str, RawColumn]
 
 
 @runtime_checkable
-class _HasColumns(Protocol):
-    """A data frame: of pandas, polars or pyarrow."""
+class Frame(Protocol):
+    """A data frame of pandas or polars, or a table of pyarrow; none of them must be installed."""
 
     @property
-    def columns(self) -> Iterable[object]: ...
+    def columns(self) -> Iterable[Hashable]: ...
+
+    def __getitem__(self, name: Hashable, /) -> ArrayLike: ...
+
+    def __len__(self) -> int: ...
+
+
+@runtime_checkable
+class ArrowTable(Frame, Protocol):
+    """A table of pyarrow, whose `columns` are arrays."""
+
+    @property
+    def column_names(self) -> list[str]: ...
+
+
+@runtime_checkable
+class _Typed(Protocol):
+    """A column that knows the type of its cells."""
+
+    @property
+    def dtype(self) -> object: ...
 
 
 def is_raw(data: object) -> bool:
@@ -95,7 +114,7 @@ def is_raw(data: object) -> bool:
         return True
     if isinstance(data, Sequence):
         return len(data) > 0 and isinstance(data[0], Mapping)
-    if not isinstance(data, _HasColumns) or isinstance(data, np.ndarray):
+    if not isinstance(data, Frame) or isinstance(data, np.ndarray):
         return False
     return any(_is_categorical(data, name) or _array(data, name).dtype.kind not in "biuf" for name in _names(data))
 
@@ -109,9 +128,9 @@ def columns_of(data: object) -> tuple[RawColumns, int, bool]:
     """
     if isinstance(data, Mapping):
         data = [data]
-    if isinstance(data, _HasColumns) and not isinstance(data, np.ndarray):
+    if isinstance(data, Frame) and not isinstance(data, np.ndarray):
         names = _names(data)
-        return {name: _of_frame(data, name) for name in names}, _length(data), False
+        return {name: _of_frame(data, name) for name in names}, len(data), False
     if isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(row, Mapping) for row in data):
         rows = [flat_row({_text(key): value for key, value in row.items()}, the_row(t)) for t, row in enumerate(data)]
         found = {
@@ -155,8 +174,7 @@ def table_of_columns(
 
 
 def _names(frame: Frame) -> list[str]:
-    names = frame.column_names if hasattr(frame, "column_names") else frame.columns  # pyarrow's columns are arrays
-    texts = [_text(name) for name in names]
+    texts = [_text(name) for name in _own_names(frame)]
     if len(set(texts)) < len(texts):
         raise RowRefused("has two columns of one name", remedy="rename one", place="the data")
     return texts
@@ -166,23 +184,22 @@ def _text(name: object) -> str:
     return name if isinstance(name, str) else str(name)
 
 
-def _length(frame: Frame) -> int:
-    return int(frame.num_rows) if hasattr(frame, "num_rows") else len(frame)
+def _own_names(frame: Frame) -> Iterable[Hashable]:
+    return frame.column_names if isinstance(frame, ArrowTable) else frame.columns
 
 
-def _series(frame: Frame, name: str) -> Any:
-    if hasattr(frame, "column_names"):
-        return frame.column(name)
-    own: Hashable = next(column for column in frame.columns if _text(column) == name)
-    return frame[own]
+def _series(frame: Frame, name: str) -> ArrayLike:
+    return frame[next(own for own in _own_names(frame) if _text(own) == name)]
 
 
-def _array(frame: Frame, name: str) -> NDArray[Any]:
+def _array(frame: Frame, name: str) -> NDArray[np.generic]:
     return np.asarray(_series(frame, name))
 
 
 def _is_categorical(frame: Frame, name: str) -> bool:
-    return str(getattr(_series(frame, name), "dtype", "")).lower().startswith(("category", "categorical", "enum"))
+    column = _series(frame, name)
+    kind = str(column.dtype) if isinstance(column, _Typed) else ""
+    return kind.lower().startswith(("category", "categorical", "enum"))
 
 
 def _of_frame(frame: Frame, name: str) -> RawColumn:

@@ -1,9 +1,9 @@
 """Guests: models of other libraries that play beside Auto's experts, as they are or refitted as rows come."""
 
 import copy
-import importlib
 import importlib.util
 import math
+import pkgutil
 import warnings
 from collections.abc import Callable, Sequence
 from types import FunctionType
@@ -218,7 +218,7 @@ def batch_names() -> tuple[str, ...]:
 
 def _make(name: str) -> object:
     settings = {"random_state": 0} if name.startswith("Hist") else {"random_state": 0, "n_estimators": 50, "n_jobs": 1}
-    made: object = getattr(importlib.import_module("sklearn.ensemble"), name)(**settings)
+    made: object = pkgutil.resolve_name(f"sklearn.ensemble:{name}")(**settings)
     return made
 
 
