@@ -110,6 +110,8 @@ WRITTEN = {
     "tabs": table(delimiter="\t"),
     "bars": table(delimiter="|"),
     "byte order mark": table(encoding="utf-8-sig"),
+    "Latin-1": table(encoding="latin-1"),
+    "Windows-1252": table(dressed(price=lambda v: comma(v) + " €"), encoding="cp1252", delimiter=";"),
     "returns": table(ends="\r\n"),
     "all quoted": table(quoting=csv.QUOTE_ALL),
     "day first with points": table(dressed(when=local("%d.%m.%Y %H:%M"))),

@@ -69,7 +69,7 @@ def test_bad_rows_are_skipped_counted_and_the_first_are_told(
         ("a.jsonl", '{"x": 1, "bought": "ja"}\n{"x": \n[1]\n{"x": [2]}\n{"x": 0, "bought": "nej"}\n{\n', 4),
         ("a.svm", "1 1:2\n-1 1:x\none 1:1\n-1 1:3 2:1\n1\n1 2\n", 3),
         ("a.vw", "1 | x\n-1 | x:y\nno bar\n-1 | z:1\n1 | x:inf\n", 3),
-        ("a.csv", "x,bought\n1,ja\n\xff,nej\n2,nej\n", 1),
+        ("a.csv", "x,bought\n1,ja\n\xc3\xa4,nej\n\xff,nej\n2,nej\n", 1),
     ],
 )
 def test_every_format_skips_what_it_would_refuse(name: str, content: str, bad: int, tmp_path: Path) -> None:
@@ -111,10 +111,21 @@ def test_another_encoding_gives_the_same_probabilities(
     run(capsys, coded, "--predictions", two, "--encoding", encoding)
     assert one.read_bytes() == two.read_bytes()
     if encoding == "latin-1":
-        assert main(["run", str(coded), "--label", "bought"]) == 1
-        assert "is not UTF-8; say how the file is encoded (--encoding latin-1" in capsys.readouterr().err
         assert main(["run", str(coded), "--label", "bought", "--encoding", "klingon"]) == 1
         assert "there is no encoding of text called 'klingon'" in capsys.readouterr().err
+
+
+def test_a_file_that_is_not_utf8_is_taken_for_windows_1252_and_it_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain, coded = tmp_path / "plain.csv", tmp_path / "coded.csv"
+    plain.write_text(text(clean()), "utf-8")
+    coded.write_bytes(text(clean()).encode("cp1252"))
+    one, two = tmp_path / "one.csv", tmp_path / "two.csv"
+    assert "encoding" not in run(capsys, plain, "--predictions", one)
+    told = run(capsys, coded, "--predictions", two)
+    assert told["encoding"] == "not UTF-8: taken for windows-1252; where it is another, give --encoding"
+    assert one.read_bytes() == two.read_bytes()
 
 
 @pytest.mark.parametrize("late", [[], ["--delay", "7"]])

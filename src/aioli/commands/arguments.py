@@ -166,7 +166,7 @@ def _add_reading(command: argparse.ArgumentParser) -> None:
     )
     reading.add_argument("--format", metavar="NAME", help="csv, tsv, parquet, arrow, jsonl, svmlight or vw")
     reading.add_argument("--delimiter", metavar="C", help="between cells (default: the one that the first line shows)")
-    reading.add_argument("--encoding", metavar="NAME", help="of text: latin-1, cp1252, utf-16, … (default: utf-8)")
+    reading.add_argument("--encoding", metavar="NAME", help="of text: latin-1, utf-16, … (default: utf-8, or cp1252)")
     reading.add_argument(
         "--on-error",
         choices=("stop", "skip"),

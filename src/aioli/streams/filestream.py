@@ -183,6 +183,8 @@ class FileStream:
     def told(self) -> dict[str, str]:
         """Return what is to be told of the reading, in words: what was recognised, and what could not be read."""
         said: dict[str, str] = {}
+        if self._reader.guessed is not None:
+            said["encoding"] = f"not UTF-8: taken for {self._reader.guessed}; where it is another, give --encoding"
         if self.remarks:
             said["recognised"] = "; ".join(f"{name}: {remark}" for name, remark in self.remarks.items())
         if any(self.categories.values()):

@@ -46,7 +46,8 @@ class Reading:
     key
         Columns that are carried beside the rows (`Batch.keys`), as they are written; they are no features.
     encoding
-        How a file of text is encoded, by a name that Python knows; None for UTF-8.
+        How a file of text is encoded, by a name that Python knows; None for UTF-8, or for Windows-1252 where delimited
+        text is not UTF-8.
     on_error
         What becomes of a row that cannot be read: "stop" refuses it, "skip" leaves it out, and counts and tells it.
     labelled

@@ -57,6 +57,7 @@ class ArrowFile:
     """
 
     sparse = grows = False
+    guessed: str | None = None  # types say how text is encoded
 
     def __init__(self, name: str, kind: str) -> None:
         self.name = "standard input" if name == STANDARD_INPUT else name

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import FileRefused
+from aioli.snapshots.tree import Plain
 from aioli.streams.files import parse_cells
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.table import Position
@@ -105,8 +106,9 @@ class Window:
         self.line = line
 
     def after(self) -> Position:
-        """Return the byte and line from which `go_to` resumes reading."""
-        return {"byte": self.position, "line": self.line}
+        """Return the byte and line from which `go_to` resumes reading, and the encoding that was guessed before it."""
+        at: dict[str, Plain] = {"byte": self.position, "line": self.line}
+        return at if self.source.guessed is None else {**at, "encoding": self.source.guessed}
 
     def _begins_with(self, *marks: bytes) -> bool:
         return self.bytes[: self.stop][:3].tobytes().startswith(marks)

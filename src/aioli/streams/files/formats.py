@@ -42,7 +42,8 @@ def open_reader(
     """Open a file, standard input (`-`), or a folder of files of one kind, which come in the order of their names.
 
     `live` gives rows of text as they come, and waits for no more of them. `encoding` is how text is encoded, None for
-    UTF-8. `tolerant` leaves rows of text out that cannot be read, and says so in their table.
+    UTF-8, or Windows-1252 where delimited text is not UTF-8. `tolerant` leaves rows of text out that cannot be read,
+    and says so in their table.
     """
     if format is not None and format not in FORMATS:
         message = f"there is no format called {format!r}; give one of {', '.join(FORMATS)}"
@@ -52,7 +53,7 @@ def open_reader(
     kind = format or _format_of(name)
     if kind in ("parquet", "arrow"):
         return ArrowFile(name, kind)
-    source = Source(name, live, encoding)
+    source = Source(name, live, encoding, guess=kind not in TEXT_READERS)
     try:
         if kind in TEXT_READERS:
             return TEXT_READERS[kind](source, tolerant)
@@ -103,6 +104,11 @@ class FolderReader:
     def fraction(self) -> float | None:
         """How much has been read, every file counted alike."""
         return (self._at + (self._current.fraction or 0.0)) / len(self._files)
+
+    @property
+    def guessed(self) -> str | None:
+        """The encoding that text of a file was taken for, the first where it was guessed."""
+        return next((file.guessed for file in (self._first, self._current) if file.guessed is not None), None)
 
     def close(self) -> None:
         """Close the files; a second time does nothing."""

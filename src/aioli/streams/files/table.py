@@ -150,5 +150,9 @@ class Reader(Protocol):
     def fraction(self) -> float | None:
         """How much of the file has been read, where its size is known."""
 
+    @property
+    def guessed(self) -> str | None:
+        """The encoding that text was taken for so far, where it is not UTF-8 and none was given."""
+
     def close(self) -> None:
         """Close the file; a second time does nothing."""

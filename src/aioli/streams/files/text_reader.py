@@ -32,6 +32,11 @@ class TextReader:
         """How much of the file has been read, from 0 to 1; None where its size is not known."""
         return self.source.fraction
 
+    @property
+    def guessed(self) -> str | None:
+        """The encoding that the text was taken for, since it is not UTF-8; None where there was no need."""
+        return self.source.guessed
+
     def close(self) -> None:
         """Close the file; a second time does nothing."""
         self.source.close()
@@ -40,6 +45,8 @@ class TextReader:
         """Go on at the position behind a table of an earlier run; None stays at the beginning."""
         if position is not None:
             place = Snapshot("Position", position)
+            if "encoding" in place.values:
+                self.source.read_as(place.text("encoding"))
             self._window.go_to(place.whole("byte"), place.whole("line"))
 
     def _lines(self, end: int, most: int | None = None) -> Iterator[tuple[int, bytes]]:
