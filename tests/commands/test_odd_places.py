@@ -57,7 +57,7 @@ def test_an_interruption_while_everything_is_loaded_is_told_in_one_line(after: f
         finally:
             run.kill()
     assert run.returncode in (130, -signal.SIGINT)
-    assert "Traceback" not in told or "<frozen" in told.split("\n")[1]
+    assert "in console" not in told  # nor is it a traceback of Python's, once the command has begun
 
 
 def press_ctrl_c(*_: object) -> None:
