@@ -49,8 +49,13 @@ class Scoring(Observer):
             self._count(announced)
             return
         if len(self._waiting) > AHEAD:
-            self._waiting.popleft().result()
+            self._wait_for_first()
         self._waiting.append(self._thread.submit(self._count, announced))
+
+    def _wait_for_first(self) -> None:
+        """Wait for the oldest piece, which counts as waiting until then: Ctrl-C may come, and others settle after it."""
+        self._waiting[0].result()
+        self._waiting.popleft()
 
     def _count(self, announced: Announced) -> None:
         p, y, base, classes, _ = announced
@@ -73,7 +78,7 @@ class Scoring(Observer):
     def settle(self) -> None:
         """Wait until every row has been counted."""
         while self._waiting:
-            self._waiting.popleft().result()
+            self._wait_for_first()
 
     def close(self) -> None:
         """Stop the thread."""
