@@ -164,9 +164,9 @@ def export_service(folder: str, name: str, rows: str, labels: str) -> None:
     model = model_at(store, number)
     width = model.width or 0
     features = [f"x{j + 1}" for j in range(width)] if model.encoder is None else model.encoder.features
-    exported = export_log(store, number, rows, labels, features, _written(repr(model.learner)))
+    exported = export_log(store, number, rows, labels, features, _written(repr(model.learner)), keyed=model.keyed)
     print(f"{exported.rows:,} rows, {exported.labels:,} labels")
-    print(exported.command)
+    print(exported.command or "a fleet: docs/service.md has the lines of Python that play it to the same numbers")
     store.close()
 
 

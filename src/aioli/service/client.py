@@ -20,6 +20,7 @@ from aioli.errors import ParameterRefused
 from aioli.service.client_calls import (
     Call,
     GivenRow,
+    Key,
     Label,
     Learning,
     Prediction,
@@ -87,17 +88,19 @@ class Client(_Address):
         """Make a model from the bytes of a file that `aioli run --save` or a learner's `save` wrote."""
         return self._told(Call("POST", f"/models/{model}", file, kind="application/octet-stream", again=False))
 
-    def predict(self, model: str, id: str, row: GivenRow) -> Prediction:
-        """Return the probability of a row, which waits under this id for its label."""
-        return prediction_in(self._told(predict_call(model, id, row)))
+    def predict(self, model: str, id: str, row: GivenRow, key: Key | None = None) -> Prediction:
+        """Return the probability of a row, which waits under this id for its label; a row of a fleet has a key."""
+        return prediction_in(self._told(predict_call(model, id, row, key)))
 
     def learn(self, model: str, id: str, label: Label, weight: float = 1.0) -> Learning:
         """Tell the label of the row of an id."""
         return learning_in(self._told(learn_call(model, id, label, weight)))
 
-    def predict_many(self, model: str, rows: Iterable[tuple[str, GivenRow]]) -> list[Prediction | RequestRefused]:
-        """Return a prediction, or the refusal, of each row, given with its id."""
-        return many_in(self._told(predict_many_call(model, rows)), prediction_in)
+    def predict_many(
+        self, model: str, rows: Iterable[tuple[str, GivenRow]], keys: Iterable[Key] | None = None
+    ) -> list[Prediction | RequestRefused]:
+        """Return a prediction, or the refusal, of each row, given with its id; of a fleet, with a key for each row."""
+        return many_in(self._told(predict_many_call(model, rows, keys)), prediction_in)
 
     def learn_many(self, model: str, labels: Iterable[tuple[str, Label]]) -> list[Learning | RequestRefused]:
         """Tell many labels, each with the id of its row."""
@@ -175,17 +178,19 @@ class AsyncClient(_Address):
         """Make a model."""
         return told_in(await self._asked(create_call(model, given)))
 
-    async def predict(self, model: str, id: str, row: GivenRow) -> Prediction:
-        """Return the probability of a row, which waits under this id for its label."""
-        return prediction_in(told_in(await self._asked(predict_call(model, id, row))))
+    async def predict(self, model: str, id: str, row: GivenRow, key: Key | None = None) -> Prediction:
+        """Return the probability of a row, which waits under this id for its label; a row of a fleet has a key."""
+        return prediction_in(told_in(await self._asked(predict_call(model, id, row, key))))
 
     async def learn(self, model: str, id: str, label: Label, weight: float = 1.0) -> Learning:
         """Tell the label of the row of an id."""
         return learning_in(told_in(await self._asked(learn_call(model, id, label, weight))))
 
-    async def predict_many(self, model: str, rows: Iterable[tuple[str, GivenRow]]) -> list[Prediction | RequestRefused]:
-        """Return a prediction, or the refusal, of each row."""
-        return many_in(told_in(await self._asked(predict_many_call(model, rows))), prediction_in)
+    async def predict_many(
+        self, model: str, rows: Iterable[tuple[str, GivenRow]], keys: Iterable[Key] | None = None
+    ) -> list[Prediction | RequestRefused]:
+        """Return a prediction, or the refusal, of each row; of a fleet, with a key for each row."""
+        return many_in(told_in(await self._asked(predict_many_call(model, rows, keys))), prediction_in)
 
     async def learn_many(self, model: str, labels: Iterable[tuple[str, Label]]) -> list[Learning | RequestRefused]:
         """Tell many labels, each with the id of its row."""

@@ -5,12 +5,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import NamedTuple, Self, TypeAlias, TypeVar
 from urllib.parse import quote
 
-from aioli.errors import AioliError
+from aioli.errors import AioliError, ParameterRefused
 from aioli.snapshots.json_values import JsonMapping, JsonObject
 
 __all__ = [
     "Call",
     "GivenRow",
+    "Key",
     "Label",
     "Learning",
     "Prediction",
@@ -30,6 +31,7 @@ __all__ = [
 
 GivenRow: TypeAlias = Sequence[float] | JsonMapping
 Label: TypeAlias = str | int | float | bool
+Key: TypeAlias = str | int
 Told = TypeVar("Told")
 AGAIN = (429, 503)  # what asks for patience
 
@@ -90,14 +92,19 @@ def create_call(model: str, given: JsonMapping) -> Call:
     return Call("POST", _path(model), json.dumps(given, allow_nan=False).encode(), again=False)
 
 
-def predict_call(model: str, name: str, row: GivenRow) -> Call:
+def predict_call(model: str, name: str, row: GivenRow, key: Key | None) -> Call:
     """Return the call that announces a row."""
-    return _posted(model, "predict", _row(name, row))
+    return _posted(model, "predict", _row(name, row, key))
 
 
-def predict_many_call(model: str, rows: Iterable[tuple[str, GivenRow]]) -> Call:
+def predict_many_call(model: str, rows: Iterable[tuple[str, GivenRow]], keys: Iterable[Key] | None) -> Call:
     """Return the call that announces many rows."""
-    return _posted(model, "predict", {"rows": [_row(name, row) for name, row in rows]})
+    given = list(rows)
+    every: list[Key | None] = [None] * len(given) if keys is None else list(keys)
+    if len(every) != len(given):
+        raise ParameterRefused(f"{len(given)} rows came with {len(every)} keys", parameter="keys", value=len(every))
+    told = [_row(name, row, key) for (name, row), key in zip(given, every, strict=True)]
+    return _posted(model, "predict", {"rows": told})
 
 
 def learn_call(model: str, name: str, label: Label, weight: float) -> Call:
@@ -163,5 +170,6 @@ def _path(model: str) -> str:
     return f"/models/{quote(model, safe='')}"
 
 
-def _row(name: str, row: GivenRow) -> JsonObject:
-    return {"id": name, "row": dict(row) if isinstance(row, Mapping) else [float(value) for value in row]}
+def _row(name: str, row: GivenRow, key: Key | None) -> JsonObject:
+    values = dict(row) if isinstance(row, Mapping) else [float(value) for value in row]
+    return {"id": name, "row": values} | ({} if key is None else {"key": key})

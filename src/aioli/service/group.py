@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from aioli.errors import AioliError
 from aioli.outcomes.class_labels import Label
+from aioli.service.keyed import require_room
 from aioli.service.model import ServedModel
 from aioli.service.names import check_id, is_id
 from aioli.service.operations import Learn, Learned, Operation, Outcome, Predict, Predicted
@@ -123,11 +124,12 @@ class Group:
             if not _is_row(row, operation):
                 raise RowConflict(f"id {name!r} was predicted before, with another row; give each row an id of its own")
             return Predicted(name, served.model.answer_of(row.announced), repeated=True)
+        require_room(served.model.learner, operation.key)
         self._touch(served)
         encoded = isinstance(operation.row, Mapping)
         before = served.model.snapshot() if encoded and not served.has_origin else None
         try:
-            row = served.model.announce(operation.row)
+            row = served.model.announce(operation.row, operation.key)
         except AioliError:
             if encoded:  # the encoder may have moved
                 served.model = self._model_before(served) if before is None else ServedModel.restore(before)
@@ -200,6 +202,8 @@ class Group:
 
 def _is_row(row: AnnouncedRow, operation: Predict) -> bool:
     """Return whether a request brings the row that was announced."""
+    if row.key != operation.key:
+        return False
     if row.given:
         return bool(json.loads(row.given) == operation.row)
     return isinstance(operation.row, Sequence) and row.numbers == list(operation.row)

@@ -3,18 +3,18 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol, Self, TypeGuard
+from typing import NamedTuple, Self
 
 import numpy as np
 
 from aioli.errors import CapabilityMissing, LabelRefused, RowRefused, SnapshotRefused
+from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.evaluate.run import widen
 from aioli.learners.announcements import Announcement
-from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
+from aioli.learners.classes.announcements import ClassAnnouncements
 from aioli.learners.protocol import (
     AnyLearner,
     Capability,
-    ClassLearner,
     LearnsLate,
     Saves,
     knows_classes,
@@ -22,14 +22,15 @@ from aioli.learners.protocol import (
     plays_two_classes,
     saves,
 )
-from aioli.learners.registry import restore_any_learner
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
+from aioli.service.keyed import OfKey, check_key, restore_served_learner
+from aioli.service.late_classes import learns_classes_late
 from aioli.service.tally import Tally
 from aioli.snapshots.json_values import JsonMapping
 from aioli.snapshots.tree import Snapshot
 from aioli.store.models import STREAM
-from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement
+from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement, RowKey
 from aioli.streams.files.table import Features
 from aioli.streams.row_encoder import RowEncoder
 
@@ -48,33 +49,13 @@ class Answer(NamedTuple):
     probabilities: Sequence[float]
 
 
-class LateClassLearner(ClassLearner, Protocol):
-    """A learner of any number of classes that learns from what it announced when the row came."""
-
-    def announce(self, x: object) -> ClassAnnouncements:
-        """Return the probabilities of `predict` and all that the label will need."""
-
-    def announce_many(self, X: object) -> ClassAnnouncements:
-        """Return what `announce` does, for every row."""
-
-    def learn(
-        self, x: object, y: object, weight: float = 1.0, logits: object = None, announced: LateClasses = None
-    ) -> Vector:
-        """Learn from the row, for which `announced` was announced."""
-
-
-def learns_classes_late(learner: AnyLearner) -> TypeGuard[LateClassLearner]:
-    """Return whether the learner is one of any number of classes that learns late."""
-    return {Capability.CLASSES, Capability.LEARNS_LATE} <= learner.capabilities
-
-
 class ServedModel:
     """Announces rows and learns their labels when they come, one at a time; a restored one goes on bit for bit.
 
     Parameters
     ----------
     learner
-        One that learns late and has snapshots.
+        One that learns late and has snapshots, or a fleet, whose rows have keys.
     encoder
         How objects become rows; None where rows are numbers in order, or where the first row is to decide.
     labels
@@ -84,7 +65,8 @@ class ServedModel:
     def __init__(
         self, learner: AnyLearner, encoder: RowEncoder | None = None, labels: tuple[Label, Label] | None = None
     ) -> None:
-        if Capability.LEARNS_LATE not in learner.capabilities or not saves(learner):
+        late = Capability.LEARNS_LATE in learner.capabilities or isinstance(learner, KeyedLearner)
+        if not late or not saves(learner):
             message = f"{type(learner).__name__} does not learn from labels that come late; use Auto or AIOLI"
             raise CapabilityMissing(message)
         if labels is not None and not plays_two_classes(learner):
@@ -101,27 +83,40 @@ class ServedModel:
         return self.learner.rounds
 
     @property
+    def keyed(self) -> bool:
+        """Whether rows have keys: the learner is a fleet."""
+        return isinstance(self.learner, KeyedLearner)
+
+    @property
+    def model_count(self) -> int:
+        """How many models a fleet has, one a key; 1 of any other learner."""
+        learner = self.learner
+        return len(learner.fleet) if isinstance(learner, KeyedLearner) else 1
+
+    @property
     def label_count(self) -> int | None:
         """How many classes are known, of a learner of many; None of one of two."""
         learner = self.learner
         return len(learner.classes_) if knows_classes(learner) else None
 
-    def announce(self, given: GivenRow) -> AnnouncedRow:
+    def announce(self, given: GivenRow, key: RowKey | None = None) -> AnnouncedRow:
         """Return what the learner announces for a row, with all that its label will need.
 
         A refused row that is an object may have moved the encoder: the caller restores the model.
         """
+        check_key(self.learner, key)
         if isinstance(given, Mapping):
             x, came = self._encoded(given), _as_json(given)
         else:
             x, came = self._numbers(given), b""
-        announced = self._announce(x)
+        announced = self._announce(x, key)
         self.width = x.shape[-1]
-        return AnnouncedRow(x, announced, self.tally.base, came)
+        return AnnouncedRow(x, announced, self.tally.base, came, key)
 
-    def predict(self, given: GivenRow) -> Answer:
+    def predict(self, given: GivenRow, key: RowKey | None = None) -> Answer:
         """Return the probabilities of a row that nobody will tell the label of; changes nothing."""
         learner = self.learner
+        check_key(learner, key)
         if isinstance(given, Mapping):
             encoder = RowEncoder() if self.encoder is None else RowEncoder.restore(self.encoder.snapshot())
             known = len(encoder.features) or None
@@ -130,6 +125,8 @@ class ServedModel:
             x = x[0] if isinstance(x, np.ndarray) else x
         else:
             x = self._numbers(given)
+        if isinstance(learner, KeyedLearner) and key is not None:
+            return Answer(OfKey(learner, key).predict(x), (), ())
         if plays_two_classes(learner):
             p = learner.predict(x) if isinstance(x, np.ndarray) else learner.predict_many(x).item(0)
             return Answer(float(p), (), ())
@@ -140,15 +137,18 @@ class ServedModel:
     def announce_again(self, row: AnnouncedRow) -> bool:
         """Announce a row of the log once more; return whether the announcement is the same, bit for bit."""
         given = json.loads(row.given) if row.given else row.numbers
-        return _same(self.announce(given).announced, row.announced)
+        return _same(self.announce(given, row.key).announced, row.announced)
 
     def learn(self, row: AnnouncedRow, label: Label, weight: float = 1.0) -> None:
         """Learn the label, as `label_of` returned it, of a row that was announced."""
         learner, x = self.learner, self._widened(row.x)
         if plays_two_classes(learner):
-            assert learns_late(learner)
             assert isinstance(row.announced, Announcement)
-            self._learn_two(learner, x, row.announced, float(label), weight)
+            if isinstance(learner, KeyedLearner) and row.key is not None:
+                OfKey(learner, row.key).learn(x, float(label), weight, row.announced)
+            else:
+                assert learns_late(learner)
+                self._learn_two(learner, x, row.announced, float(label), weight)
             self.tally.count(row.announced.probability, float(label), row.base)
         elif learns_classes_late(learner):
             assert isinstance(row.announced, ClassAnnouncements)
@@ -206,8 +206,10 @@ class ServedModel:
         except OverflowError:
             raise RowRefused("has a number beyond all floats", remedy="scale the column") from None
 
-    def _announce(self, x: Features) -> AnyAnnouncement:
+    def _announce(self, x: Features, key: RowKey | None) -> AnyAnnouncement:
         learner = self.learner
+        if isinstance(learner, KeyedLearner) and key is not None:
+            return OfKey(learner, key).announce(x)
         if plays_two_classes(learner):
             assert learns_late(learner)
             return learner.announce(x) if isinstance(x, np.ndarray) else learner.announce_many(x)[0]
@@ -234,7 +236,7 @@ class ServedModel:
     @classmethod
     def from_model_file(cls, snapshot: Snapshot) -> Self:
         """Make a model from what `aioli run --save` or a learner's `save` wrote."""
-        learner, stream = restore_any_learner(snapshot), snapshot.parts.get(STREAM)
+        learner, stream = restore_served_learner(snapshot), snapshot.parts.get(STREAM)
         if stream is None:
             return cls(learner)
         encoder = RowEncoder.restore(stream)
@@ -255,7 +257,7 @@ class ServedModel:
         """Make an equal model, which goes on bit for bit the same."""
         given = snapshot.of("ServedModel")
         encoder = RowEncoder.restore(given.part("encoder")) if "encoder" in given.parts else None
-        model = cls(restore_any_learner(given.part("learner")), encoder, _labels_in(given))
+        model = cls(restore_served_learner(given.part("learner")), encoder, _labels_in(given))
         model.width = given.optional_whole("width")
         model.tally = Tally.restore(given.part("tally"), lambda: model.learner)
         return model

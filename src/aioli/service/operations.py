@@ -5,16 +5,18 @@ from typing import NamedTuple, TypeAlias
 from aioli.outcomes.class_labels import Label
 from aioli.service.model import Answer, GivenRow
 from aioli.service.refusals import ServiceRefused
+from aioli.store.row_codec import RowKey
 
 __all__ = ["Learn", "Learned", "Operation", "Outcome", "Predict", "Predicted"]
 
 
 class Predict(NamedTuple):
-    """A row of a model is to be announced under an id."""
+    """A row of a model is to be announced under an id; a row of a fleet has a key."""
 
     model: str
     id: str
     row: GivenRow
+    key: RowKey | None = None
 
 
 class Learn(NamedTuple):

@@ -37,7 +37,8 @@ def model_page(served: Served, now: float, latencies: Latencies = ()) -> str:
         date=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now)),
         warnings=tuple(str(change) for change in tally.changes()),
     )
-    tiles = [*_service_tiles(served, now), *_latency_tiles(latencies)]
+    keys = [("Keys", whole(model.model_count), "each with a model of its own")] if model.keyed else []
+    tiles = [*keys, *_service_tiles(served, now), *_latency_tiles(latencies)]
     if isinstance(scores, ClassScores):
         return class_page(record_of_classes(record, scores), tiles, SCRIPTS)
     if not tally.heard:

@@ -4,10 +4,12 @@ import math
 
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.history import Number
+from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.learners.protocol import Capability, certifies
 from aioli.service.group import Served
 from aioli.service.model import ServedModel
 from aioli.snapshots.json_values import JsonObject
+from aioli.store.row_codec import RowKey
 
 __all__ = ["certificate_of", "status_of"]
 
@@ -40,14 +42,19 @@ def status_of(served: Served, now: float) -> JsonObject:
             {"label": change.row, "before": change.before, "after": change.after} for change in model.tally.changes()
         ],
     }
+    if model.keyed:
+        told["keys"] = model.model_count
     if model.encoder is not None:
         told["kinds"] = dict(model.encoder.kinds)
     return told
 
 
-def certificate_of(model: ServedModel) -> float | None:
-    """Return nats of regret that are proven not to have been exceeded; None where nothing is proven."""
+def certificate_of(model: ServedModel, key: RowKey | None = None) -> float | None:
+    """Return nats of regret that are proven not to have been exceeded, in a fleet by a key; None if none are proven."""
     learner = model.learner
+    if isinstance(learner, KeyedLearner):
+        known = key is not None and key in learner.fleet
+        return _number(float(learner.fleet.certificate(key))) if known else None
     proves = Capability.CERTIFIES in learner.capabilities and model.rounds > 0
     return _number(float(learner.certificate())) if proves and certifies(learner) else None
 

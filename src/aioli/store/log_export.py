@@ -1,7 +1,8 @@
 """Writes the log of a model as two Parquet files that `aioli run` plays to the same numbers: rows, and labels.
 
 Both have the id and the number of the entry as a time, so that labels come between the rows as they did. Rows hold the
-features that the learner saw; one that came later is 0 before.
+features that the learner saw; one that came later is 0 before. Rows of a fleet have their keys too, as JSON, and are
+played by `Fleet.learn` with the log-odds of `Fleet.predict_logit` (docs/service.md).
 """
 
 import json
@@ -19,12 +20,12 @@ from aioli.store.row_codec import AnnouncedRow, row_from_bytes
 
 __all__ = ["ID", "LABEL", "SEQUENCE", "Exported", "export_log"]
 
-ID, SEQUENCE, LABEL = "id", "sequence", "label"
+ID, SEQUENCE, LABEL, KEY = "id", "sequence", "label", "key"
 AT_ONCE = 4096  # rows of a group of the file
 
 
 class Exported(NamedTuple):
-    """How many rows and labels were written, and the command that plays them."""
+    """How many rows and labels were written, and the command that plays them; empty of a fleet."""
 
     rows: int
     labels: int
@@ -39,18 +40,21 @@ def export_log(
     features: Sequence[str],
     learner: str,
     until: int | None = None,
+    keyed: bool = False,
 ) -> Exported:
     """Write the rows and the labels of a model's log, each file whole or not at all.
 
-    `features` are the names of the learner's features, and `learner` is the text that makes the learner anew.
+    `features` are the names of the learner's features, `learner` is the text that makes the learner anew, and `keyed`
+    says that it is a fleet.
     """
     arrow, parquet = parquet_modules()
     for path in (rows, labels):
         check_target(os.fspath(path))
-    taken = {ID, SEQUENCE, LABEL}
+    taken = {ID, SEQUENCE, LABEL, *([KEY] if keyed else [])}
     names = [f"{name} (feature)" if name in taken else name for name in features]
     types = [(ID, arrow.string()), (SEQUENCE, arrow.float64())]
-    schema = arrow.schema([*types, *((name, arrow.float64()) for name in names)])
+    key_type = [(KEY, arrow.string())] if keyed else []
+    schema = arrow.schema([*types, *key_type, *((name, arrow.float64()) for name in names)])
     counted = 0
     with os_errors_naming(rows), replacing(rows) as file, parquet.ParquetWriter(file, schema) as writer:
         ids: list[str] = []
@@ -61,7 +65,8 @@ def export_log(
             X = np.zeros((len(found), len(names)))
             for t, row in enumerate(found):
                 X[t, : row.x.shape[-1]] = row.x if isinstance(row.x, np.ndarray) else row.x.toarray()[0]
-            writer.write_table(arrow.table([ids, numbers, *X.T.copy()], schema=schema))
+            keys = [[json.dumps(row.key) for row in found]] if keyed else []
+            writer.write_table(arrow.table([ids, numbers, *keys, *X.T.copy()], schema=schema))
             ids.clear()
             numbers.clear()
             found.clear()
@@ -89,4 +94,4 @@ def export_log(
         f"aioli run {os.fspath(rows)} --labels {os.fspath(labels)} --label {LABEL} --key {ID} --time {SEQUENCE} "
         f"--skip {SEQUENCE} --positive 1 --learner '{learner}'"
     )
-    return Exported(counted, len(told), command)
+    return Exported(counted, len(told), "" if keyed else command)

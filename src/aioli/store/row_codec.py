@@ -9,6 +9,7 @@
 (array([1., 2.]), 0.5)
 """
 
+import json
 import struct
 from typing import NamedTuple, TypeAlias
 
@@ -20,14 +21,16 @@ from aioli.learners.classes.announcements import ClassAnnouncements
 from aioli.numerics.compiling import Vector
 from aioli.streams.files.table import Csr, Features
 
-__all__ = ["AnnouncedRow", "AnyAnnouncement", "row_from_bytes", "row_to_bytes"]
+__all__ = ["AnnouncedRow", "AnyAnnouncement", "RowKey", "row_from_bytes", "row_to_bytes"]
 
 AnyAnnouncement: TypeAlias = Announcement | ClassAnnouncements
+RowKey: TypeAlias = str | int  # of a row of a fleet
 
 # form, learner, number, known, log-odds, base rate; then how many numbers: memory, classes, values, places (-1: dense),
-# the row's width; and how many bytes: what came
+# the row's width; and how many bytes: what came. The key of a fleet's row is JSON behind its length.
 HEAD = struct.Struct("<BqqqddiiiiqI")
-TWO, MANY = 1, 2
+KEY = struct.Struct("<I")
+TWO, MANY, KEYED = 1, 2, 3
 
 
 class AnnouncedRow(NamedTuple):
@@ -43,12 +46,15 @@ class AnnouncedRow(NamedTuple):
         The probability of the labels' running base rate, then.
     given
         The row as it came, as JSON, where it was encoded; empty where `x` is what came.
+    key
+        The key of a row of a fleet; None of any other.
     """
 
     x: Features
     announced: AnyAnnouncement
     base: float
     given: bytes = b""
+    key: RowKey | None = None
 
     @property
     def numbers(self) -> list[float]:
@@ -74,8 +80,12 @@ def row_to_bytes(row: AnnouncedRow) -> bytes:
         values, places = x.data.astype(np.float64).tobytes(), x.indices.astype(np.int64).tobytes()
         count, width = len(x.indices), x.shape[1]
     sizes = len(kept) // 8, len(logits) // 8, len(values) // 8, count, width, len(row.given)
+    key = b""
+    if row.key is not None:
+        text = json.dumps(row.key).encode()
+        form, key = KEYED, KEY.pack(len(text)) + text
     head = HEAD.pack(form, learner, number, known, logit, row.base, *sizes)
-    return b"".join((head, kept, logits, values, places, row.given))
+    return b"".join((head, kept, logits, values, places, key, row.given))
 
 
 def row_from_bytes(data: bytes) -> AnnouncedRow:
@@ -92,18 +102,27 @@ def row_from_bytes(data: bytes) -> AnnouncedRow:
             places = np.frombuffer(data, np.int64, places_size, place)
             place += 8 * places_size
             x = _sparse(values, places, width)
+        key, place = _key(data, place) if form == KEYED else (None, place)
         given = data[place:]
-        if form not in (TWO, MANY) or len(given) != given_size:
+        if form not in (TWO, MANY, KEYED) or len(given) != given_size:
             raise ValueError("its parts are not as long as it says")
     except (struct.error, ValueError) as error:
         raise SnapshotRefused(f"an entry of the log is damaged ({error}); restore a backup") from error
     ticket = Announcement(learner, number, known, logit, memory if memory_size else None)
-    announced = ticket if form == TWO else ClassAnnouncements(_one(ticket), logits[None, :])
-    return AnnouncedRow(x, announced, base, given)
+    announced = ClassAnnouncements(_one(ticket), logits[None, :]) if form == MANY else ticket
+    return AnnouncedRow(x, announced, base, given, key)
 
 
 def _one(ticket: Announcement) -> Announcements:
     return ticket.row
+
+
+def _key(data: bytes, place: int) -> tuple[RowKey, int]:
+    end = place + KEY.size + KEY.unpack_from(data, place)[0]
+    key = json.loads(data[place + KEY.size : end])
+    if not isinstance(key, str | int):
+        raise ValueError(f"its key is {key!r}")
+    return key, end
 
 
 def _vector(data: bytes, place: int, size: int) -> tuple[Vector, int]:

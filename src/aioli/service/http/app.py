@@ -16,6 +16,7 @@ from aioli.service.http.access import Access
 from aioli.service.http.answers import refusal_body, send_answer, send_bytes
 from aioli.service.http.bodies import (
     decoded,
+    key_of_body,
     model_from_body,
     model_from_file,
     operations_of,
@@ -65,7 +66,7 @@ class _Play:
                 raise outcome
             told = outcome_as_json(outcome)
         if certified:
-            told["certificate"] = certificate_of(engine.served(model).model)
+            told["certificate"] = certificate_of(engine.served(model).model, key_of_body(body.get("key")))
         await send_answer(send, 200, told)
 
 

@@ -3,19 +3,23 @@
 import json
 import math
 
-from aioli.errors import AioliError
+from aioli.errors import AioliError, KeyRefused
 from aioli.learners.by_name import make_learner
+from aioli.learners.protocol import AnyLearner
+from aioli.service.keyed import FLEET, key_in, make_fleet
 from aioli.service.model import ServedModel
 from aioli.service.operations import Learn, Learned, Operation, Outcome, Predict, Predicted
 from aioli.service.refusals import BadRequest, ServiceRefused, Unprocessable
 from aioli.service.waiting import Limits
 from aioli.snapshots.codec import from_bytes
 from aioli.snapshots.json_values import JsonMapping, JsonObject
+from aioli.store.row_codec import RowKey
 from aioli.streams.row_encoder import RowEncoder
 
 __all__ = [
     "MOST_AT_ONCE",
     "decoded",
+    "key_of_body",
     "model_from_body",
     "model_from_file",
     "operations_of",
@@ -65,8 +69,16 @@ def _predict(model: str, body: object) -> Predict:
     if isinstance(body, dict) and type(name := body.get("id")) is str:
         row = body.get("row")
         if type(row) is list or type(row) is dict:
-            return Predict(model, name, row)
+            return Predict(model, name, row, key_of_body(body.get("key")))
     raise BadRequest('to predict, send {"id": "a text", "row": [numbers] or {"column": value}}')
+
+
+def key_of_body(given: object) -> RowKey | None:
+    """Return the key of a row of a fleet, None where there is none, or refuse what is no key."""
+    try:
+        return None if given is None else key_in(given)
+    except KeyRefused as error:
+        raise BadRequest(str(error)) from None
 
 
 def _learn(model: str, body: object) -> Learn:
@@ -125,7 +137,8 @@ def model_from_body(body: JsonMapping) -> tuple[ServedModel, Limits | None]:
     if waiting is not None and not (isinstance(waiting, dict) and waiting.keys() <= {"most", "seconds"}):
         raise BadRequest('waiting is {"most": rows, "seconds": age}')
     try:
-        learner = make_learner(name, parameters)
+        is_fleet = name.lower() == FLEET.lower()
+        learner: AnyLearner = make_fleet(parameters) if is_fleet else make_learner(name, parameters)
         encoder = None if columns is None else RowEncoder(columns)
         model = ServedModel(learner, encoder, None if labels is None else (labels[0], labels[1]))
         usual = Limits()

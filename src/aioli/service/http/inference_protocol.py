@@ -1,7 +1,8 @@
 """The Open Inference Protocol, version 2, for clients of KServe, MLServer and Triton: predictions of dense rows.
 
 A request with an id keeps its rows, the only one under the id itself and the k-th of several under `id/k`, so that
-their labels may be learned later; it needs a token that may write. One without an id changes nothing.
+their labels may be learned later; it needs a token that may write. One without an id changes nothing. Rows of a fleet
+have their keys in a second tensor, `key`, of BYTES or INT64.
 """
 
 import json
@@ -19,6 +20,7 @@ from aioli.service.http.access import WRITE
 from aioli.service.http.bodies import MOST_AT_ONCE, decoded
 from aioli.service.http.gate import BODY, RIGHTS
 from aioli.service.http.grouping import Grouping
+from aioli.service.http.key_tensor import KEY, Keys, keys_in
 from aioli.service.model import Answer
 from aioli.service.operations import Predict, Predicted
 from aioli.service.refusals import BadRequest, Forbidden, ServiceRefused, Unprocessable
@@ -29,6 +31,7 @@ __all__ = ["inference_routes"]
 TYPES = {"FP64": "<f8", "FP32": "<f4", "INT64": "<i8", "INT32": "<i4", "INT16": "<i2", "INT8": "i1", "UINT8": "u1"}
 HEADER = "inference-header-content-length"
 LARGEST = 1 << 24  # numbers of one request
+ONE_TENSOR = "inputs is a list of one tensor, of shape [rows, columns], and of one named key for rows of a fleet"
 Rows = list[list[float]]
 
 
@@ -50,7 +53,8 @@ def inference_routes(grouping: Grouping) -> list[Route]:
         served = engine.served(request.path_params["name"])
         classes = served.model.label_count
         outputs = [{"name": "probability", "datatype": "FP64", "shape": [-1] if classes is None else [-1, -1]}]
-        inputs = [{"name": "row", "datatype": "FP64", "shape": [-1, served.model.width or -1]}]
+        inputs: list[JsonObject] = [{"name": "row", "datatype": "FP64", "shape": [-1, served.model.width or -1]}]
+        inputs += [{"name": KEY, "datatype": "BYTES", "shape": [-1]}] if served.model.keyed else []
         told = {"name": served.record.name, "versions": ["1"], "platform": "aioli", "inputs": inputs}
         return JSONResponse({**told, "outputs": outputs})
 
@@ -61,11 +65,11 @@ def inference_routes(grouping: Grouping) -> list[Route]:
     async def infer(request: Request) -> Response:
         name = request.path_params["name"]
         model = engine.served(name).model
-        body, rows = _rows_in(request.scope[BODY], request.headers.get(HEADER))
+        body, rows, keys = _rows_in(request.scope[BODY], request.headers.get(HEADER))
         identity = body.get("id")
         if identity is None or identity == "":
             try:
-                answers = [model.predict(row) for row in rows]
+                answers = [model.predict(row, key) for row, key in zip(rows, keys, strict=True)]
             except AioliError as error:
                 raise Unprocessable(str(error)) from None
         elif not isinstance(identity, str):
@@ -74,7 +78,7 @@ def inference_routes(grouping: Grouping) -> list[Route]:
             raise Forbidden("this token may read, and a request with an id keeps its rows; leave out the id")
         else:
             names = [identity] if len(rows) == 1 else [f"{identity}/{k}" for k in range(len(rows))]
-            asked = [Predict(name, each, row) for each, row in zip(names, rows, strict=True)]
+            asked = [Predict(name, each, row, key) for each, row, key in zip(names, rows, keys, strict=True)]
             answers = [_answer_of(outcome) for outcome in await grouping.play(asked)]
         told = {"model_name": name, "model_version": "1", "outputs": [_output(answers)]}
         return JSONResponse(told | ({"id": identity} if identity else {}))
@@ -108,8 +112,11 @@ def _output(answers: Sequence[Answer]) -> JsonObject:
     return {"name": "probability", "datatype": "FP64", "shape": shape, "data": flat, "parameters": classes}
 
 
-def _rows_in(body: bytes, head: str | None) -> tuple[JsonObject, Rows]:
-    """Return the request, and the rows of its one input, written as JSON or as bytes behind it."""
+def _rows_in(body: bytes, head: str | None) -> tuple[JsonObject, Rows, Keys]:
+    """Return the request, the rows of its input, and their keys, None where it has no tensor of keys.
+
+    Tensors are written as JSON, or as bytes behind it, one after the other.
+    """
     size = len(body)
     if head is not None:
         if not head.isdigit() or not 0 < int(head) <= len(body):
@@ -117,20 +124,38 @@ def _rows_in(body: bytes, head: str | None) -> tuple[JsonObject, Rows]:
         size = int(head)
     request, raw = decoded(body[:size]), body[size:]
     inputs = request.get("inputs")
-    if not isinstance(inputs, list) or len(inputs) != 1 or not isinstance(inputs[0], dict):
-        raise BadRequest("inputs is a list of one tensor, of shape [rows, columns]")
-    tensor: JsonMapping = inputs[0]
+    if not isinstance(inputs, list) or not all(isinstance(tensor, dict) for tensor in inputs):
+        raise BadRequest(ONE_TENSOR)
+    tensors = list(zip(inputs, _raw_parts(inputs, raw), strict=True))
+    keyed = [tensors.pop(t) for t in (1, 0) if len(tensors) == 2 and inputs[t].get("name") == KEY]
+    if len(tensors) != 1:
+        raise BadRequest(ONE_TENSOR)
+    ((tensor, data),) = tensors
     shape, kind = tensor.get("shape"), tensor.get("datatype")
     if kind not in TYPES:
         raise BadRequest(f"the datatype is {str(kind)[:40]!r}; give one of {', '.join(TYPES)}")
     wide = _shape(shape)
-    if "data" in tensor:
-        values = _flat(tensor["data"])
-    else:
-        values = np.frombuffer(raw[: len(raw) // _size(kind) * _size(kind)], TYPES[kind]).astype(np.float64).tolist()
+    values = _flat(tensor["data"]) if "data" in tensor else _numbers_in(data, kind)
     if len(values) != wide[0] * wide[1]:
         raise BadRequest(f"the tensor has {len(values):,} values for the shape {list(wide)}; send rows × columns")
-    return request, [values[t * wide[1] : (t + 1) * wide[1]] for t in range(wide[0])]
+    keys: Keys = [None] * wide[0]
+    if keyed:
+        keys = keys_in(*keyed[0])
+        if len(keys) != wide[0]:
+            raise BadRequest(f"{wide[0]:,} rows came with {len(keys):,} keys; send one for each row")
+    return request, [values[t * wide[1] : (t + 1) * wide[1]] for t in range(wide[0])], keys
+
+
+def _raw_parts(inputs: Sequence[JsonMapping], raw: bytes) -> list[bytes]:
+    """Return the bytes of each tensor: as many as it says, or all that are left."""
+    parts, place = [], 0
+    for tensor in inputs:
+        parameters = tensor.get("parameters")
+        told = parameters.get("binary_data_size") if isinstance(parameters, dict) else None
+        size = 0 if "data" in tensor else told if type(told) is int and told >= 0 else len(raw) - place
+        parts.append(raw[place : place + size])
+        place += size
+    return parts
 
 
 def _shape(given: object) -> tuple[int, int]:
@@ -142,8 +167,9 @@ def _shape(given: object) -> tuple[int, int]:
     raise BadRequest(f"the shape must be [rows, columns], at most {MOST_AT_ONCE:,} rows")
 
 
-def _size(kind: str) -> int:
-    return np.dtype(TYPES[kind]).itemsize
+def _numbers_in(raw: bytes, kind: str) -> list[float]:
+    size = np.dtype(TYPES[kind]).itemsize
+    return list(np.frombuffer(raw[: len(raw) // size * size], TYPES[kind]).astype(np.float64).tolist())
 
 
 def _flat(data: object) -> list[float]:

@@ -2,6 +2,7 @@
 
 from aioli import __version__
 from aioli.service.http.bodies import MOST_AT_ONCE
+from aioli.service.keyed import LONGEST_KEY
 from aioli.service.names import LONGEST_ID
 from aioli.snapshots.json_values import JsonObject
 
@@ -16,7 +17,11 @@ ROW = {
         {"type": "object", "minProperties": 1, "description": "Named numbers, texts, dates; null where missing."},
     ]
 }
-PREDICT = {"type": "object", "required": ["id", "row"], "properties": {"id": ID, "row": ROW}}
+KEY = {
+    "description": "Of a row of a fleet: whose model plays it.",
+    "oneOf": [{"type": "string", "minLength": 1, "maxLength": LONGEST_KEY}, {"type": "integer"}],
+}
+PREDICT = {"type": "object", "required": ["id", "row"], "properties": {"id": ID, "key": KEY, "row": ROW}}
 LEARN = {
     "type": "object",
     "required": ["id", "label"],
@@ -26,7 +31,7 @@ CREATE = {
     "type": "object",
     "additionalProperties": False,
     "properties": {
-        "learner": {"type": "string", "default": "Auto"},
+        "learner": {"type": "string", "default": "Auto", "examples": ["Auto", "AIOLI", "Fleet"]},
         "parameters": {"type": "object"},
         "columns": {
             "type": "object",

@@ -119,6 +119,7 @@ def _lines(engine: Engine, requests: Requests, grouping: Grouping) -> Iterator[s
             "Places where the loss has changed by a step.",
             lambda s: len(s.model.tally.changes()),
         ),
+        ("models_of_keys", "gauge", "Models of a fleet, one a key; 1 of any other.", lambda s: s.model.model_count),
     )
     for name, kind, text, value in of_models:
         yield from _metric(name, kind, text, {label: value(served) for label, served in models})

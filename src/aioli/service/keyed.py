@@ -1,0 +1,116 @@
+"""A fleet as a served model: a model a key; what was announced for a row is kept as its log-odds until the label comes.
+
+>>> fleet, x = make_fleet({"radius": 2.0, "pooling": "global"}), np.array([1.0, 2.0])
+>>> announced = OfKey(fleet, "ann").announce(x)
+>>> announced.probability
+0.5
+>>> OfKey(fleet, "ann").learn(x, 1.0, 1.0, announced)
+>>> OfKey(fleet, "ben").predict(x) > 0.5  # a new key begins with what all keys know
+True
+"""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from aioli.errors import KeyRefused, ParameterRefused, RowRefused
+from aioli.evaluate.keyed_player import KeyedLearner
+from aioli.fleet.fleet import Fleet
+from aioli.learners.aioli import AIOLI
+from aioli.learners.announcements import Announcement
+from aioli.learners.by_name import make_learner
+from aioli.learners.protocol import AnyLearner
+from aioli.learners.registry import restore_any_learner
+from aioli.numerics.logistic import sigmoid
+from aioli.snapshots.tree import Snapshot
+from aioli.store.row_codec import RowKey
+from aioli.streams.files.table import Features
+
+__all__ = [
+    "FLEET",
+    "LONGEST_KEY",
+    "OfKey",
+    "check_key",
+    "key_in",
+    "make_fleet",
+    "require_room",
+    "restore_served_learner",
+]
+
+FLEET = "Fleet"
+OF_FLEET = ("pooling", "ridges", "storage", "form")  # its parameters that concern the game; memory is the machine's
+LONGEST_KEY = 256
+LARGEST_KEY = (1 << 63) - 1
+LARGEST_FLEET = 1 << 29  # bytes: a snapshot of it must go into one value of the store, which takes a gigabyte
+GIVE_KEY = 'send {"id": …, "key": "a text or a whole number", "row": …}'
+
+
+def make_fleet(parameters: Mapping[str, object]) -> KeyedLearner:
+    """Make a fleet from its own parameters and those of `AIOLI`, which every key's model has."""
+    own = {name: value for name, value in parameters.items() if name in OF_FLEET}
+    others = {name: value for name, value in parameters.items() if name not in OF_FLEET}
+    learner = make_learner(AIOLI.__name__, others)
+    if not isinstance(learner, AIOLI):
+        raise ParameterRefused("a fleet is of two classes; leave out classes", parameter="classes", value=others)
+    return KeyedLearner(Fleet(learner, **own))  # type: ignore[arg-type]
+
+
+def restore_served_learner(snapshot: Snapshot) -> AnyLearner:
+    """Make the learner of a snapshot, a fleet among them."""
+    return KeyedLearner.restore(snapshot) if snapshot.kind == FLEET else restore_any_learner(snapshot)
+
+
+def key_in(given: object) -> RowKey | None:
+    """Return the key of a request, None where it has none; what cannot be one is refused."""
+    if given is None or (type(given) is int and -LARGEST_KEY <= given <= LARGEST_KEY):
+        return given
+    if type(given) is str and 0 < len(given) <= LONGEST_KEY and given.isprintable():
+        return given
+    remedy = f"give a text of 1 to {LONGEST_KEY} characters that can be printed, or a whole number of 64 bits"
+    raise KeyRefused(f"has the key {str(given)[:40]!r}", value=given, remedy=remedy)
+
+
+def check_key(learner: AnyLearner, key: RowKey | None) -> None:
+    """Refuse a row of a fleet without a key, and a row with a key of any other learner."""
+    if isinstance(learner, KeyedLearner):
+        if key is None:
+            raise KeyRefused("has no key, and this model is a fleet", remedy=GIVE_KEY)
+    elif key is not None:
+        raise RowRefused("has a key, and this model is no fleet", value=key, remedy="leave out the key")
+
+
+def require_room(learner: AnyLearner, key: RowKey | None) -> None:
+    """Refuse a key that is new, where the fleet is as large as a store can keep it."""
+    if key is None or not isinstance(learner, KeyedLearner) or learner.fleet.nbytes < LARGEST_FLEET:
+        return
+    if key not in learner.fleet:
+        message = f"has a new key, and the {len(learner.fleet):,} models of this fleet fill its {LARGEST_FLEET:,} bytes"
+        raise KeyRefused(message, value=key, remedy="make another fleet, with keys of its own or storage float32")
+
+
+class OfKey:
+    """Announces and learns rows of one key of a fleet. O(d²)."""
+
+    def __init__(self, learner: KeyedLearner, key: RowKey) -> None:
+        self._fleet, self._key = learner.fleet, key
+
+    def predict(self, x: Features) -> float:
+        """Return the probability of the key's row; changes nothing."""
+        return sigmoid(self._logit(x))
+
+    def announce(self, x: Features) -> Announcement:
+        """Return the probability of the key's row, with the log-odds that the label will need."""
+        return Announcement(0, 0, self._fleet.rounds, self._logit(x))
+
+    def learn(self, x: Features, label: float, weight: float, announced: Announcement) -> None:
+        """Learn the label of a row that was announced; the loss is counted there."""
+        if isinstance(x, np.ndarray):
+            self._fleet.learn(self._key, x, label, weight, announced.logit)
+        else:
+            self._fleet.learn_many([self._key], x, [label], [weight], [announced.logit])
+
+    def _logit(self, x: Features) -> float:
+        one = isinstance(x, np.ndarray)
+        return (
+            self._fleet.predict_logit(self._key, x) if one else self._fleet.predict_logit_many([self._key], x).item(0)
+        )
