@@ -46,10 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for out in (sys.stdout, sys.stderr):
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
-    given = command_parser().parse_args(arguments)
-    given.line = shlex.join(["aioli", *(sys.argv[1:] if arguments is None else arguments)])
     with CtrlC() as ctrl_c:
-        status = _exit_status(given, ctrl_c)
+        status = _exit_status(arguments, ctrl_c)
     if any(thread.name == READER for thread in threading.enumerate()):
         # It waits for input that may never come, and holds standard input, without which Python cannot end in order.
         sys.stderr.flush()
@@ -69,10 +67,12 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w")
 
 
-def _exit_status(given: argparse.Namespace, ctrl_c: CtrlC) -> int:
+def _exit_status(arguments: Sequence[str] | None, ctrl_c: CtrlC) -> int:
     """Run the command and return its exit status; print an error to standard error."""
     status = 0
     try:
+        given = command_parser().parse_args(arguments)
+        given.line = shlex.join(["aioli", *(sys.argv[1:] if arguments is None else arguments)])
         if given.command is None:
             command_parser().print_help()
         else:
