@@ -16,6 +16,7 @@ __all__ = [
     "AioliError",
     "AnnouncementRefused",
     "CapabilityMissing",
+    "DeviceFull",
     "FileRefused",
     "KeyRefused",
     "KeyUnknown",
@@ -57,6 +58,32 @@ class AnnouncementRefused(AioliError):
 
 class CapabilityMissing(AioliError):
     """A learner was asked for what it cannot do: to grow, to merge, to weigh rows, to be saved."""
+
+
+class DeviceFull(AioliError, MemoryError):
+    """The memory of a device has come to its end; a `MemoryError` too. Whatever was learned before stays.
+
+    Attributes
+    ----------
+    problem, remedy
+        What needed the memory, and what the caller can do.
+    reason
+        What PyTorch said.
+    learned
+        How many rows of the call were learned from: those at its beginning, whole blocks of them.
+    """
+
+    def __init__(self, problem: str, *, reason: str, remedy: str, learned: int = 0) -> None:
+        self.problem, self.reason, self.remedy, self.learned = problem, reason, remedy, learned
+        kept = f" (the first {learned:,} rows were learned: go on behind them)" if learned else UNCHANGED
+        super().__init__(f"{problem}: {reason.splitlines()[0] if reason else 'it is full'}; {remedy}{kept}")
+
+    def after(self, learned: int) -> "DeviceFull":
+        """Return the same error of a call of which so many rows have been learned from."""
+        return DeviceFull(self.problem, reason=self.reason, remedy=self.remedy, learned=learned)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return _device_full, (self.problem, self.reason, self.remedy, self.learned)
 
 
 class RowRefused(AioliError):
@@ -145,6 +172,10 @@ class FileRefused(AioliError):
 
 class SnapshotRefused(AioliError):
     """A snapshot is damaged, of another kind, or of a version that this one does not know."""
+
+
+def _device_full(problem: str, reason: str, remedy: str, learned: int) -> DeviceFull:
+    return DeviceFull(problem, reason=reason, remedy=remedy, learned=learned)
 
 
 def _row_refused(

@@ -9,13 +9,12 @@ import numpy as np
 
 from aioli.errors import ParameterRefused
 from aioli.learners.aioli import AIOLI
-from aioli.learners.announcements import LateMany
 from aioli.learners.of_state import LearnerOfState
+from aioli.learners.on_device import FACTORED, OnDevice
 from aioli.learners.protocol import Capability
-from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Vector
 from aioli.numerics.logistic import sigmoid_many
-from aioli.numerics.pytorch import is_tensor, require_device
+from aioli.numerics.pytorch import require_device
 from aioli.outcomes.spec import Curvature
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.device import DeviceState
@@ -27,13 +26,9 @@ from aioli.streams.rows import as_logits, as_weights
 __all__ = ["DeviceAIOLI"]
 
 PARAMETERS = "radius", "ridge", "regulariser", "curvature", "intercept"
-FACTORED = (
-    "from here on the state needs its factored form, which keeps more digits and is played on the CPU alone: scale the "
-    "columns, or give a larger ridge, to stay on the device"
-)
 
 
-class DeviceAIOLI(Remembering, LearnerOfState[DeviceRows]):
+class DeviceAIOLI(OnDevice, LearnerOfState[DeviceRows]):
     """The learner that `AIOLI(device=…)` makes: the same game, its matrices on a device, for wide rows and many.
 
     Rows may be arrays of PyTorch or CuPy, on the device or not, or all that `AIOLI` takes. Files are those of `AIOLI`:
@@ -90,17 +85,6 @@ class DeviceAIOLI(Remembering, LearnerOfState[DeviceRows]):
 
     # ---- its life
 
-    def learn_many(
-        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
-    ) -> Vector:
-        """Play the rows in order; returns each row's probability before its label, as `AIOLI.learn_many`.
-
-        Labels and weights may be on the device too. Where memory ends, or another error of the device comes between two
-        blocks, the rows before it have been learned from: `rounds` says how many.
-        """
-        y, weights, logits = (part.cpu().numpy() if is_tensor(part) else part for part in (y, weights, logits))
-        return super().learn_many(X, y, weights, logits, announced)
-
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
         return self._take(self.to_cpu().grow(columns, names))
@@ -125,15 +109,6 @@ class DeviceAIOLI(Remembering, LearnerOfState[DeviceRows]):
     def load(cls, path: str | os.PathLike[str], device: object = "cuda") -> Self:
         """Read a learner that `save` wrote, of this class or of `AIOLI`, onto a device."""
         return cls.of(AIOLI.load(path), device)
-
-    def __copy__(self) -> Self:
-        return self.restore(self.snapshot(), self.device)
-
-    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
-        return self.restore(self.snapshot(), self.device)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self).restore, (self.snapshot(), self.device)
 
     def __repr__(self) -> str:
         made = repr(self._game).removesuffix(")")

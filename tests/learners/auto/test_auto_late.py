@@ -13,7 +13,7 @@ from support import KINDS, make_labels, make_rows
 from aioli import Auto, Wide
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.announcements import Announcement, Announcements
-from aioli.learners.auto import ensemble_state
+from aioli.learners.auto import mixed_experts
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.late import LateMixture
@@ -78,7 +78,7 @@ def test_regret_of_wide_stays_below_its_certificate_in_any_order(n: int, longest
 
 
 def test_tickets_from_before_a_retirement_are_learned_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ensemble_state, "REVIEW", 256)
+    monkeypatch.setattr(mixed_experts, "REVIEW", 256)
     nobody = lambda mixture, _heard=0.0: np.arange(mixture.shares.size) % 2 == 0  # noqa: E731
     monkeypatch.setattr(Mixture, "negligible", nobody)
     monkeypatch.setattr(LateMixture, "negligible", nobody)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 
 from aioli import Auto
 from aioli.errors import SnapshotRefused
-from aioli.learners.auto import ensemble_state
+from aioli.learners.auto import mixed_experts
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics import threads as side_by_side
 from aioli.outcomes.two_classes import Tally
@@ -26,7 +26,7 @@ from aioli.states.mixture.views import Views
 
 def retire_even(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let nobody listen to the first, the third, … of those who play, four times in each 1024 rows."""
-    monkeypatch.setattr(ensemble_state, "REVIEW", 256)
+    monkeypatch.setattr(mixed_experts, "REVIEW", 256)
     monkeypatch.setattr(Mixture, "negligible", lambda mixture, _heard=0.0: np.arange(mixture.shares.size) % 2 == 0)
 
 

@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from support import game, make_labels, make_rows
 
-from aioli.states.dense import device, fused
+from aioli.states.dense import device_blocks, fused
 from aioli.states.dense.device import DeviceState
 from aioli.states.dense.state import State
 
@@ -17,8 +17,8 @@ torch = pytest.importorskip("torch", reason="PyTorch is not installed: pip insta
 def test_blocks_of_any_size_are_the_rows_one_by_one(
     outer: int, panel: int, late: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(device, "OUTER", (outer, outer))
-    monkeypatch.setattr(device, "LEAST_PANEL", panel)
+    monkeypatch.setattr(device_blocks, "OUTER", (outer, outer))
+    monkeypatch.setattr(device_blocks, "LEAST_PANEL", panel)
     X = make_rows("random", 300, 40, seed=3) / np.sqrt(40)
     y = make_labels(X, seed=3)
     weights = np.random.default_rng(0).exponential(size=300)

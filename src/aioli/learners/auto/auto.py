@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
@@ -27,6 +27,9 @@ from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.survey import ColumnSurvey
 from aioli.streams.matrices import as_matrix
+
+if TYPE_CHECKING:
+    from aioli.learners.auto.device_auto import DeviceAuto
 
 __all__ = ["Auto"]
 
@@ -79,6 +82,9 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         For rows of numbers and one-hot categories: whether pairs of their values play too, in wide experts beside the
         others (`learners.auto.narrow_and_wide`), and columns may become any number. O(T²) a row of T values more. The
         command does so for files with categories.
+    device
+        None is the CPU. "cuda", or another device of PyTorch's, makes a `DeviceAuto` in place of this learner: linear
+        experts alone, for embeddings of a thousand columns and more (docs/gpu.md).
 
     Notes
     -----
@@ -112,10 +118,18 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         classes: Classes | None = None,
         budget: str = "usual",
         guests: Sequence[object] = (),
-        refit: str | int | None = None,  # noqa: ARG004
-        pairs: bool = False,  # noqa: ARG004
+        refit: str | int | None = None,
+        pairs: bool = False,
+        device: object = None,
     ) -> Any:
-        """Make a learner of two classes, or the `ClassAuto` of the classes given."""
+        """Make a learner of two classes, the `ClassAuto` of the classes given, or the `DeviceAuto` of a device."""
+        if device is not None:
+            from aioli.learners.auto.device_auto import DeviceAuto
+
+            if classes is not None or tuple(guests) or refit is not None or pairs or budget not in ("fast", "usual"):
+                message = "on a device, Auto plays linear experts of two classes alone; leave out all but experts"
+                raise ParameterRefused(message, parameter="device", value=device)
+            return DeviceAuto(experts, device)
         if classes is None:
             return super().__new__(cls)
         if tuple(guests):
@@ -130,6 +144,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         guests: Sequence[object] = (),
         refit: str | int | None = None,
         pairs: bool = False,
+        device: object = None,  # noqa: ARG002
     ) -> None:
         experts_within(budget, experts)  # refuses what is neither
         if not isinstance(pairs, bool):
@@ -232,6 +247,11 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         return player if isinstance(player, DenseEnsemble) else None
 
     @property
+    def linear_experts_alone(self) -> DenseEnsemble | None:
+        """The ensemble of the linear experts where nothing else plays; None where something does."""
+        return self._player if isinstance(self._player, DenseEnsemble) else None
+
+    @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
         return self._player.rounds
@@ -273,6 +293,15 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
             self._player = NarrowAndWide.around(self._player)
         self._player.grow(columns, names)
         return self
+
+    def to(self, device: object) -> "DeviceAuto":
+        """Return the learner that goes on from what this one knows on a device of PyTorch; this one stays as it is.
+
+        For what `Auto(device=…)` has learned and saved: experts that play on the CPU alone are refused.
+        """
+        from aioli.learners.auto.device_auto import DeviceAuto
+
+        return DeviceAuto.of(self, device)
 
     def with_classes(self, negative: Label = 0, positive: Label = 1) -> ClassAuto:
         """Return the learner of many classes that goes on from what this one knows; this one stays as it is.

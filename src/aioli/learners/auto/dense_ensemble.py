@@ -10,24 +10,20 @@ from numpy import ndarray
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.auto.ensemble_state import EnsembleState
-from aioli.learners.auto.experts import Expert, with_budget
+from aioli.learners.auto.experts import with_budget
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
-from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.tree import Plain, Snapshot
-from aioli.states.certificate import Certificate, running_certificate, tight_certificate
+from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
-from aioli.states.mixture.mixture import Mixture, announce_rows, mixture_cost
+from aioli.states.mixture.mixture import Mixture, announce_rows
 from aioli.states.mixture.single_row import (
     DONE,
-    LATE,
-    LOSS,
     NO_ROW,
     ROUNDS,
     TOTALS,
@@ -121,64 +117,6 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
                 pass
         return self._learn_one(x, y, weight, logit, announced)
 
-    # ---- what it knows
-
-    def certificate(self, tight: bool = False) -> Certificate:
-        """Return nats of regret, against every fixed linear model of a ball, proven not to have been exceeded.
-
-        The model is linear in the view of the expert that proves it, which `against` names: columns scaled as the
-        stream went, ‖θ‖ ≤ `radius`. It is that expert's own certificate, plus all that the mixture lost more than the
-        expert: nothing needs to be assumed of the mixture, so weights, drift and late labels are covered.
-        """
-        return self._best_proof(tight)[0]
-
-    @property
-    def views(self) -> Views | None:
-        """The views of a row that the experts read; None before the first row."""
-        return self._views
-
-    @property
-    def certifying_expert(self) -> Expert:
-        """The expert whose certificate is the ensemble's."""
-        return self._best_proof(tight=False)[1]
-
-    def _best_proof(self, tight: bool) -> tuple[Certificate, Expert]:
-        """Return the smallest certificate that a certified expert proves, and that expert."""
-        best: tuple[Certificate, Expert] | None = None
-        prove = tight_certificate if tight else running_certificate
-        total_prior = sum(expert.prior for expert in self.invited)
-        states = self.states or [State(expert.spec, 1) for expert in self.playing]
-        for expert, state in zip(self.playing, states, strict=True):
-            if not expert.certified:
-                continue
-            own = prove(state)
-            excess = self.loss - float(state.tally[Tally.LOSS])
-            theorem = own.theorem + mixture_cost(self.rounds, expert.prior / total_prior)
-            late = self._totals[LATE] > 0.0 or (self._late is not None and self._late.awake)
-            if late:  # the theorem speaks of what is said when asked
-                theorem = math.inf
-            proven = Certificate(own + excess, own.radius, self.rounds, theorem, against=expert.name)
-            best = (proven, expert) if best is None or proven < best[0] else best
-        assert best is not None  # the first expert is certified
-        return best
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return float(self._totals[LOSS])
-
-    @property
-    def n_features_(self) -> int | None:
-        """How many columns a row has; None before the first row."""
-        return None if self._views is None else self._views.width
-
-    @property
-    def weights_(self) -> dict[str, float]:
-        """How much of the mixture each expert holds now: 0 if it has retired."""
-        heard = self._late if self._late is not None and self._late.awake else self._mixture
-        shares = zip(self._names_playing, heard.shares.tolist(), strict=True)
-        return dict.fromkeys([expert.name for expert in self.invited], 0.0) | dict(shares)
-
     # ---- its life
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
@@ -234,16 +172,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, those still playing and their states, the totals, the mixture and the views."""
-        parameters: dict[str, Plain] = {"experts": self.experts, "budget": self.budget}
-        values: dict[str, Plain] = {"parameters": parameters, "names": self._names, "playing": self._names_playing}
-        arrays = {"totals": self._totals.copy(), "negligible": self._negligible.copy()}
-        parts = {"mixture": self._mixture.snapshot(), **self._ledger_part}
-        if self._late is not None:
-            parts["late"] = self._late.snapshot()
-        if self._views is not None:
-            parts["views"] = self._views.snapshot()
-            parts |= {f"expert{i}": state.snapshot() for i, state in enumerate(self.states)}
-        return Snapshot("DenseEnsemble", values, arrays, parts)
+        return self._ensemble_snapshot(self._names, self._ledger_part)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -304,14 +233,6 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         self._gather(delayed.memory)  # refuses announcements of another kind of learner
         self._hear_announcements()
         self._learn_rows(rows, labels, row_weights, delayed.logits, np.empty(len(rows)), delayed)
-
-    def _forget_announcing(self) -> None:
-        self._late = None
-
-    @property
-    def has_announced(self) -> bool:
-        """Whether a row has been announced, so that its label may come late."""
-        return self._late is not None
 
     def _learn_one_announced(self, x: Vector, label: float, logit: float) -> float | None:
         """Learn one row whose log-odds were announced; return their probability, None where that is not the way."""

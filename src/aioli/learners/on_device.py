@@ -1,0 +1,84 @@
+"""What learners on a device of PyTorch share: labels that lie there, memory that ends, copies that stay there."""
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Self
+
+from aioli.errors import DeviceFull
+from aioli.learners.announcements import LateMany
+from aioli.learners.base import RowsLearner
+from aioli.learners.remembering import Remembering
+from aioli.numerics.compiling import Vector
+from aioli.numerics.pytorch import is_tensor, pytorch
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.device_rows import DeviceRows
+
+__all__ = ["FACTORED", "OnDevice", "on_the_cpu", "telling_of_memory"]
+
+FACTORED = (
+    "from here on the state needs its factored form, which keeps more digits and is played on the CPU alone: scale the "
+    "columns, or give a larger ridge, to stay on the device"
+)
+
+
+def on_the_cpu(*parts: object) -> list[object]:
+    """Return labels, weights or log-odds as NumPy arrays where they are PyTorch's, on whichever device."""
+    return [part.detach().cpu().numpy() if is_tensor(part) else part for part in parts]
+
+
+@contextmanager
+def telling_of_memory(device: str, remedy: str) -> Iterator[None]:
+    """Turn PyTorch's error about memory into a `DeviceFull` that says what to do."""
+    try:
+        yield
+    except pytorch().cuda.OutOfMemoryError as error:
+        raise DeviceFull(f"the memory of {device} has come to its end", reason=str(error), remedy=remedy) from None
+
+
+class OnDevice(Remembering, RowsLearner[DeviceRows]):
+    """A learner of two classes whose matrices are on a device of PyTorch; its files are those of the CPU's learner.
+
+    Attributes
+    ----------
+    device
+        The name of the device.
+    """
+
+    device: str
+    remedy = "give fewer rows at a time, or free memory on the device"
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, snapshot: Snapshot, device: object = "cuda") -> Self:
+        """Make an equal learner on a device from the snapshot of the CPU's learner."""
+
+    def predict_logit_many(self, X: object) -> Vector:
+        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        with telling_of_memory(self.device, self.remedy):
+            return super().predict_logit_many(X)
+
+    def learn_many(
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
+    ) -> Vector:
+        """Play the rows in order; returns each row's probability before its label, as the CPU's learner does.
+
+        Labels and weights may be on the device too. Where its memory ends, `DeviceFull` tells how many rows have been
+        learned from: whole blocks, and the learner can go on behind them.
+        """
+        y, weights, logits = on_the_cpu(y, weights, logits)
+        before = self.rounds
+        try:
+            with telling_of_memory(self.device, self.remedy):
+                return super().learn_many(X, y, weights, logits, announced)
+        except DeviceFull as error:
+            raise error.after(self.rounds - before) from None
+
+    def __copy__(self) -> Self:
+        return self.restore(self.snapshot(), self.device)
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
+        return self.restore(self.snapshot(), self.device)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).restore, (self.snapshot(), self.device)
