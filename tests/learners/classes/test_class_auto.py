@@ -15,6 +15,7 @@ from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, experts_
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes
+from aioli.snapshots.codec import to_bytes
 from aioli.states.classes.base_views import BaseViews
 
 NAMES = ["ant", "bee", "cat", "dog"]
@@ -55,6 +56,25 @@ def test_rows_in_chunks_of_any_size_and_one_by_one_are_the_same_game(classes: Cl
         assert_allclose(learner.loss, -np.log(announced).sum(), rtol=1e-9)
         assert_allclose(learner.predict_many(X[:9]), whole.predict_many(X[:9]), rtol=1e-8)
         assert learner.rounds == 300
+
+
+def test_an_array_takes_the_short_way_and_a_list_the_long_one_to_the_same_bits() -> None:
+    X, y = blobs(60, d=5)
+    learners = ClassAuto(classes="any"), ClassAuto(classes="any")
+    announced: list[list[Vector]] = []
+    for learner, rows in zip(learners, (list(X), X.tolist()), strict=True):
+        learner.learn_many(X[:9, :3], y[:9])
+        said = [learner.learn(rows[t][:3], y[t]) for t in range(9, 20)]
+        learner.learn_many(X[20:30, :3], y[20:30])
+        learner.grow(2)
+        said += [learner.learn(rows[t], y[t], weight=1.0 + t % 2) for t in range(30, 40)]
+        said += [learner.learn(rows[t], "whale") for t in range(40, 60)]
+        with pytest.raises(ValueError, match="nothing was learned"):
+            learner.learn(np.full(5, math.nan), "ant")
+        announced.append(said)
+    for one, other in zip(*announced, strict=True):
+        assert_array_equal(one, other)
+    assert to_bytes(learners[0].snapshot()) == to_bytes(learners[1].snapshot())
 
 
 def test_what_is_predicted_is_announced_next_and_predicting_changes_nothing() -> None:

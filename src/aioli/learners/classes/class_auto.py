@@ -9,10 +9,13 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import with_budget
+from aioli.learners.classes.announcements import LateClasses
 from aioli.learners.classes.class_rows import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
 from aioli.learners.classes.first_two import TwoClasses
+from aioli.learners.classes.more_than_two import ensemble_after_two
+from aioli.learners.classes.prepared_row import PreparedRow
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -22,6 +25,7 @@ from aioli.outcomes.escape import Escape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
+from aioli.streams.rows import load_rows
 
 __all__ = ["ClassAuto"]
 
@@ -75,6 +79,40 @@ class ClassAuto(Remembering, ClassRowsLearner):
         self._weights: Vector = np.zeros(len(self._labels))  # of the rows of each class
         self._before = 0.0, 0.0  # of a game of two classes that went before: its loss, and its certificate
 
+    # ---- one row
+
+    def learn(
+        self, x: object, y: object, weight: float = 1.0, logits: object = None, announced: LateClasses = None
+    ) -> Vector:
+        """Learn from one row and its label; returns the probabilities announced before the label.
+
+        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `announced` is
+        what `announce` gave when the row came, or `logits` what `predict_logits` said: what is learned is learned from
+        where the learner stands now, and the loss is counted where it was announced.
+        """
+        ensemble = self._ensemble
+        if ensemble is not None and logits is None and announced is None and weight == 1.0 and type(x) is np.ndarray:
+            code = self._labels.code_of(y)
+            if code >= 0 and x.shape == (ensemble.columns,):
+                row = ensemble.prepared()
+                try:
+                    bad = load_rows(x.reshape(1, x.size), row.X, self._widest)
+                except TypeError:  # another type of number, or another layout
+                    bad = 0
+                if bad < 0:
+                    return self._learn_known(ensemble, row, code)
+        return super().learn(x, y, weight, logits, announced)
+
+    def _learn_known(self, ensemble: ClassEnsemble, row: PreparedRow, code: int) -> Vector:
+        """Learn from a row of weight 1 that has passed the border, whose class is known."""
+        log_p: Vector = np.log(ensemble.play_row(row, code, 1.0)[0])
+        if self._labels.open:
+            log_p += np.log1p(-self._escape.play(row.codes))
+        self._weights[code] += 1.0
+        self._rounds += 1
+        self._loss -= log_p[code].item()
+        return np.asarray(np.exp(log_p))
+
     # ---- playing
 
     def _begin(self, width: int) -> None:
@@ -110,7 +148,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
             return learner
         learner._labels.add(labels)
         learner._weights = np.zeros(2)
-        learner._ensemble = ClassEnsemble.after_two(two, linear, budget)
+        learner._ensemble = ensemble_after_two(two, linear, budget)
         learner._rounds, learner._loss = two.rounds, two.loss
         learner._before = two.loss, proven
         learner._escape = Escape.after(two.rounds, 2)

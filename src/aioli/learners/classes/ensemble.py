@@ -8,7 +8,6 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.classes.companions import Companions, Cube, Player
 from aioli.learners.classes.experts import (
     CLASS_EXPERTS,
@@ -19,7 +18,8 @@ from aioli.learners.classes.experts import (
     experts_for,
     require_budget,
 )
-from aioli.learners.classes.first_two import FirstTwoState, TwoClasses
+from aioli.learners.classes.first_two import FirstTwoState
+from aioli.learners.classes.prepared_row import PreparedRow
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.class_labels import Codes
@@ -27,9 +27,8 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.against_rest import RestState
 from aioli.states.classes.base_views import BaseViews
 from aioli.states.classes.mixture import ClassMixture
-from aioli.states.classes.shared import FEWEST, SharedState
+from aioli.states.classes.shared import FEWEST
 from aioli.states.classes.views import SeenView
-from aioli.states.mixture.views import Views
 
 __all__ = ["ClassEnsemble"]
 
@@ -66,6 +65,7 @@ class ClassEnsemble:
         self.views: dict[str, SeenView] = {}  # by name
         self.players: list[Player] = []
         self.retired: set[str] = set()
+        self._row: PreparedRow | None = None  # until somebody joins or leaves, or an array is replaced
         starting = experts_for(classes, columns, budget)[:experts]
         beside = [expert for expert in starting if expert.is_companion]
         self.companions = Companions.begin(beside, columns, classes, budget) if beside else None
@@ -101,6 +101,11 @@ class ClassEnsemble:
 
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the probabilities of the classes before each label."""
+        if len(X) == 1:
+            row = self.prepared()
+            row.X[...] = X
+            return self.play_row(row, int(codes[0]), float(weights[0])).copy()
+        self._row = None
         announced = np.empty((len(X), self.classes))
         first = 0
         with one_blas_thread() if len(X) >= FEWEST else nullcontext():
@@ -109,10 +114,26 @@ class ClassEnsemble:
                 part = slice(first, first + min(REVIEW - self.rounds % REVIEW, held))
                 announced[part] = self._play_block(X[part], codes[part], weights[part])
                 first += len(X[part])
-                self.rounds += len(X[part])
-                if not self.rounds % REVIEW:
-                    self._review()
+                self._count_in(len(X[part]))
         return announced
+
+    def prepared(self) -> PreparedRow:
+        """Return room for a single row, and all that it takes to play it."""
+        if self._row is None:
+            self._row = PreparedRow(self.bases, self.views, self.players, self.mixture, self.companions)
+        return self._row
+
+    def play_row(self, row: PreparedRow, code: int, weight: float) -> Matrix:
+        """Learn from a prepared row; return its probabilities before the label, in one line that is overwritten."""
+        said = row.play(code, weight)
+        self._count_in(1)
+        return said
+
+    def _count_in(self, rows: int) -> None:
+        self.rounds += rows
+        if not self.rounds % REVIEW:
+            self._row = None
+            self._review()
 
     def predict(self, X: Matrix) -> Matrix:
         """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
@@ -150,6 +171,7 @@ class ClassEnsemble:
 
     def add_class(self) -> None:
         """Make room for one further class, and let the experts that so many classes need join."""
+        self._row = None
         for player in self.players:
             player.state.add_class()
         self.mixture.add_class()
@@ -203,30 +225,9 @@ class ClassEnsemble:
 
     # ---- its life
 
-    @classmethod
-    def after_two(cls, two: TwoClasses, linear: DenseEnsemble | None, budget: str) -> Self:
-        """Return the ensemble that goes on from a learner of two classes, which becomes one of its experts.
-
-        What the columns have shown to its linear experts stays, and so do the coefficients of those played here too.
-        """
-        made = cls(None, two.n_features_ or 0, 2, budget)
-        if linear is not None and linear.views is not None:
-            made._take_over(linear, linear.views)
-        made.mixture = made.mixture.joined(0.5)
-        made.players.append(Player(FIRST_TWO, FirstTwoState.copied(two)))
-        return made
-
-    def _take_over(self, linear: DenseEnsemble, views: Views) -> None:
-        self.bases.views = Views.restore(views.snapshot())
-        playing = zip(linear.playing, linear.states, strict=True)
-        learned = {(expert.view, expert.forgetting): state for expert, state in playing}
-        for player in self.players:
-            state = learned.get((player.expert.view.name, player.expert.forgetting))
-            if isinstance(player.state, SharedState) and state is not None:
-                player.state.take_two(state)
-
     def grow(self, columns: int) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row."""
+        self._row = None
         places = {ROW: np.arange(self.columns)}
         self.bases = self.bases.grown(columns)
         for name, view in self.views.items():

@@ -1,6 +1,8 @@
 """The learner that knew two classes, as an expert among many classes: nothing that it has learned is lost."""
 
 import copy
+from collections.abc import Callable
+from functools import partial
 from typing import Protocol, Self, cast
 
 import numpy as np
@@ -47,6 +49,10 @@ class FirstTwoState:
     def classes(self) -> int:
         """How many classes there are."""
         return self.counts.size
+
+    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the rows that these arrays hold."""
+        return partial(self.play, X, codes, weights, out)
 
     def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play the rows in order; `out` receives the logarithms of the probabilities before each label."""

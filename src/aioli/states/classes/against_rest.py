@@ -1,6 +1,7 @@
 """One class against the rest as an expert of a mixture: the games of two classes side by side, in one compiled call."""
 
 import math
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -60,14 +61,23 @@ class RestState:
 
     def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play the rows in order; `out` receives the logarithms of the probabilities before each label. O(Kd²)."""
-        Z = np.full((self.classes, len(X)), math.nan)
-        game, first = 0, 0
-        while True:
-            game, first = play_games(self._buffers, X, codes, weights, Z, game, first)
-            if game == ALL:
-                break
-            self.games.nodes[game].state.factor()  # it would lose digits: it goes on in its factored form
-        normalise(Z, out)
+        self.prepared(X, codes, weights, out)()
+
+    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the rows that these arrays hold."""
+        Z = np.empty((self.classes, len(X)))
+
+        def play() -> None:
+            Z.fill(math.nan)
+            game, first = 0, 0
+            while True:
+                game, first = play_games(self._buffers, X, codes, weights, Z, game, first)
+                if game == ALL:
+                    break
+                self.games.nodes[game].state.factor()  # it would lose digits: it goes on in its factored form
+            normalise(Z, out)
+
+        return play
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""

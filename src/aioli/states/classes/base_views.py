@@ -1,6 +1,8 @@
 """The three plain views of a row from which experts of many classes see more: standard, peak, and running ranks."""
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -38,10 +40,19 @@ class BaseViews:
 
     def of_rows(self, X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the three views of rows that come next, and count them in. O(d) a row."""
+        made, see = self.prepared(X)
+        see()
+        return made
+
+    def prepared(self, X: Matrix) -> tuple[tuple[Matrix, Matrix, Matrix], Callable[[], None]]:
+        """Return room for the three views of rows, and the call that fills it from X and counts the rows in.
+
+        The call may come again, whenever X holds the rows that come next.
+        """
         made = self._empty(X)
         v, r = self.views, self.ranks
-        see_rows(v.statistics, v.basis, r.rows, r.ordered, r.counts, self.totals, *self._room(), X, *made)
-        return made
+        own = v.statistics, v.basis, r.rows, r.ordered, r.counts, self.totals
+        return made, partial(see_rows, *own, *self._room(), X, *made)
 
     def peek(self, X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the three views of rows, each as if it came next; changes nothing. O(d) a row."""

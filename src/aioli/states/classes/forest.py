@@ -1,5 +1,7 @@
 """A forest as a player of many classes: its trees and what they say together, mixed and stacked into one voice."""
 
+from collections.abc import Callable
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -48,6 +50,10 @@ class ClassForestState:
     def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play the rows in order; `out` receives the logarithms of the probabilities before each label."""
         np.log(self.mixture.combine(_by_member(self.forest.play(X, codes, weights)), codes, weights), out=out)
+
+    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the rows that these arrays hold."""
+        return partial(self.play, X, codes, weights, out)
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""

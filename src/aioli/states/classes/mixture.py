@@ -14,7 +14,8 @@ Up to twelve classes, u and b are learned together, with a precision matrix of b
 precision of its own: O(K) numbers and time in place of O(K²).
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -70,10 +71,16 @@ class ClassMixture:
 
     def combine(self, Z: Cube, codes: Codes, weights: Vector) -> Matrix:
         """Return the probabilities announced row by row, and learn; Z holds the experts' logarithms of theirs."""
+        out, combine = self.prepared(Z, codes, weights)
+        combine()
+        return out
+
+    def prepared(self, Z: Cube, codes: Codes, weights: Vector) -> tuple[Matrix, Callable[[], None]]:
+        """Return room for the probabilities announced, and the call that fills it and learns, again and again."""
         out = np.empty(Z.shape[1:])
         own = self.prior, self.shares, np.array(UPPER), self.upper, self.memory, self.counts, self.recent
-        combine_rows(*own, self.u, self.bias, self.A, self.certain, Z, codes, weights, out)
-        return out
+        stackers = self.u, self.bias, self.A, self.certain
+        return out, partial(combine_rows, *own, *stackers, Z, codes, weights, out)
 
     def announce(self, Z: Cube) -> Matrix:
         """Return the probabilities of rows, each as if it came next; changes nothing. O(K) a row."""

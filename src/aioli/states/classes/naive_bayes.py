@@ -13,6 +13,8 @@ other. It is blind to the unit and the origin of every column. O(Kd) a row.
 """
 
 import math
+from collections.abc import Callable
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -53,7 +55,12 @@ class NaiveBayesState:
 
     def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play the rows in order; `out` receives the logarithms of the probabilities before each label."""
-        play_rows(self.counts, self.means, self.squares, self.overall, self.rows, X, codes, weights, out)
+        self.prepared(X, codes, weights, out)()
+
+    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the rows that these arrays hold."""
+        own = self.counts, self.means, self.squares, self.overall, self.rows
+        return partial(play_rows, *own, X, codes, weights, out)
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""

@@ -1,7 +1,9 @@
 """A softmax learner with one precision matrix for all classes: the best value for its cost, an expert, never alone."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -11,7 +13,7 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
-from aioli.states.classes.shared_loops import BLOCK, FORGETTING, consult_rows, play_block, play_rows
+from aioli.states.classes.shared_loops import BLOCK, consult_rows, play_block, play_rows
 from aioli.states.dense.state import State
 
 __all__ = ["FEWEST", "SharedSpec", "SharedState"]
@@ -69,18 +71,38 @@ class SharedState:
         if self.width < BLOCK_WIDTH:
             play_rows(self.P, self.W, self._rules, X, codes, weights, out)
             return
-        rules = self._rules.copy()
-        rules[FORGETTING] = 1.0
+        rules = self._rules_within_blocks
         first = 0
         while first < len(X):
             part = slice(first, first + BLOCK - self.rows % BLOCK)
             self._play_part(rules, X[part], codes[part], weights[part], out[part])
             first += len(X[part])
-            self.rows += len(X[part])
-            if self.spec.forgetting < 1.0 and not self.rows % BLOCK:
-                rho = self.spec.forgetting**BLOCK
-                self.P *= rho
-                self.P[np.diag_indices(self.width)] += (1.0 - rho) / self.spec.ridge
+            self._count_in(len(X[part]))
+
+    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the one row that these arrays hold."""
+        if self.width < BLOCK_WIDTH:
+            return partial(play_rows, self.P, self.W, self._rules, X, codes, weights, out)
+        play_row = partial(play_rows, self.P, self.W, self._rules_within_blocks, X, codes, weights, out)
+
+        def play() -> None:
+            play_row()
+            self._count_in(1)
+
+        return play
+
+    @property
+    def _rules_within_blocks(self) -> Vector:
+        """The parameters for wide rows, which forget at the end of a block."""
+        return SharedSpec(self.spec.ridge, self.spec.radius).rules
+
+    def _count_in(self, rows: int) -> None:
+        """Count wide rows that do not go beyond their block, and forget where it ends."""
+        self.rows += rows
+        if self.spec.forgetting < 1.0 and not self.rows % BLOCK:
+            rho = self.spec.forgetting**BLOCK
+            self.P *= rho
+            self.P[np.diag_indices(self.width)] += (1.0 - rho) / self.spec.ridge
 
     def _play_part(self, rules: Vector, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play a block of wide rows, or the few that are there of it."""

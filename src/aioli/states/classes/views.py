@@ -9,7 +9,9 @@ What is beside the plain view has about a mean squared norm of 1, too.
 """
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -91,14 +93,19 @@ class SeenView:
 
     def of_rows(self, plain: Matrix, *, peek: bool = False) -> Matrix:
         """Return the view of rows in order, or each as if it came next, given the plain one. O(width) a row."""
+        made, see = self.prepared(plain, peek=peek)
+        see()
+        return made
+
+    def prepared(self, plain: Matrix, *, peek: bool = False) -> tuple[Matrix, Callable[[], None]]:
+        """Return room for the view of rows, and the call that fills it, again and again, from the plain view."""
         if not self.spec.waves and not self.spec.products:
-            return plain
+            return plain, _nothing
         made = np.empty((len(plain), self.width))
         if self.spec.products:
-            multiply_columns(self.pairs, self.totals.copy() if peek else self.totals, plain, made, peek)
-        else:
-            add_waves(self.directions, self.phases, plain, made)
-        return made
+            totals = self.totals.copy() if peek else self.totals
+            return made, partial(multiply_columns, self.pairs, totals, plain, made, peek)
+        return made, partial(add_waves, self.directions, self.phases, plain, made)
 
     def grown(self, columns: int) -> tuple[Self, Places]:
         """Return the view with so many further columns, and where in it the features so far are."""
@@ -141,6 +148,10 @@ class SeenView:
         lengths = self.stretch * spec.shortest * (spec.longest / spec.shortest) ** spread
         drawn = [np.random.default_rng([spec.seed, j]).normal(size=spec.waves) * lengths for j in range(first, last)]
         return np.array(drawn).reshape(last - first, spec.waves)
+
+
+def _nothing() -> None:
+    """Do nothing: a plain view is there already."""
 
 
 def _all_pairs(first: int, last: int) -> Places:
