@@ -7,7 +7,7 @@ import shutil
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -70,7 +70,7 @@ def _write_csv(path: Path, lines: Iterable[Sequence[object]]) -> None:
         csv.writer(file, lineterminator="\n").writerows(lines)
 
 
-def _datasets() -> Any:
+def _datasets() -> ModuleType:
     try:
         return importlib.import_module("sklearn.datasets")
     except ImportError:

@@ -7,7 +7,9 @@ MLflow are installed, `mlflow.pyfunc.load_model` predicts; `load_model` gives th
 import os
 import tempfile
 import warnings
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,12 +23,12 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.codec import read_snapshot
 
 if TYPE_CHECKING:  # MLflow's types are not strict: these are the parts of it that are used
-    mlflow: Any
+    mlflow: ModuleType
     Model: Any
-    ModelSignature: Any
-    ColSpec: Any
-    Schema: Any
-    TensorSpec: Any
+    ModelSignature: Callable[..., object]
+    ColSpec: Callable[..., object]
+    Schema: Callable[[Sequence[object]], object]
+    TensorSpec: Callable[..., object]
 else:
     try:
         with warnings.catch_warnings():
@@ -43,13 +45,13 @@ __all__ = ["load_model", "log_model", "metrics_of", "save_model", "signature_of"
 FILE = "learner.aioli"
 
 
-def save_model(learner: object, path: str | os.PathLike[str], **options: Any) -> None:
+def save_model(learner: object, path: str | os.PathLike[str], **options: object) -> None:
     """Write an MLflow model of the learner into a new folder; `options` are those of `mlflow.pyfunc.save_model`."""
     with tempfile.TemporaryDirectory() as folder:
         mlflow.pyfunc.save_model(os.fspath(path), **_parts(learner, folder), **options)
 
 
-def log_model(learner: object, name: str = "model", **options: Any) -> Any:
+def log_model(learner: object, name: str = "model", **options: object) -> Any:
     """Log the learner to the active MLflow run, with its rows, loss and certificate as metrics; return the ModelInfo.
 
     `options` are those of `mlflow.pyfunc.log_model`, such as `registered_model_name`.
@@ -79,7 +81,7 @@ def metrics_of(learner: AnyLearner) -> dict[str, float]:
     return found
 
 
-def signature_of(learner: AnyLearner) -> Any:
+def signature_of(learner: AnyLearner) -> object:
     """Return what goes in and comes out: the columns by their names where they have any, else a matrix of numbers."""
     if learner.n_features_ is None:
         raise CapabilityMissing(f"{type(learner).__name__} has learned from no row yet; its columns are not known")
@@ -92,7 +94,7 @@ def signature_of(learner: AnyLearner) -> Any:
     return ModelSignature(Schema(inputs), Schema([TensorSpec(np.dtype(np.float64), shape)]))
 
 
-def _parts(learner: object, folder: str) -> dict[str, Any]:
+def _parts(learner: object, folder: str) -> dict[str, object]:
     """Return the arguments of `mlflow.pyfunc` that make the model, and write the learner's file into a folder."""
     given = require_any_learner(learner)
     if not isinstance(given, Remembering):
@@ -113,7 +115,7 @@ class _Predicting:
     def __init__(self, learner: AnyLearner) -> None:
         self.learner = learner
 
-    def predict(self, rows: Any, params: Any = None) -> Vector | Matrix:  # noqa: ARG002
+    def predict(self, rows: object, params: object = None) -> Vector | Matrix:  # noqa: ARG002
         """Return each row's probabilities; frames have the learner's columns in any order."""
         return self.learner.predict_many(rows)
 

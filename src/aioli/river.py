@@ -16,7 +16,14 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.announced_rows import AnnouncedRows, PredictedRow
 from aioli.learners.announcements import Announcement
 from aioli.learners.cloning import fresh_copy, learn_rows
-from aioli.learners.dictionary_rows import among_known, learn_announced, learn_third_label, plain_labels, widened
+from aioli.learners.dictionary_rows import (
+    RowWeights,
+    among_known,
+    learn_announced,
+    learn_third_label,
+    plain_labels,
+    widened,
+)
 from aioli.learners.protocol import (
     AnyLearner,
     ClassLearner,
@@ -29,6 +36,7 @@ from aioli.learners.protocol import (
 )
 from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Label
 from aioli.streams.dictionaries import (
     ENCODE,
     Columns,
@@ -48,6 +56,7 @@ from aioli.streams.table_encoder import TableEncoder
 
 try:
     import narwhals.stable.v2 as nw
+    from narwhals.stable.v2.typing import IntoDataFrame, IntoSeries
     from river.base import MiniBatchClassifier
     from river.utils.dataframe import into_frame, into_series, to_native_frame, to_native_series, to_numpy
 except ImportError as missing:
@@ -140,7 +149,7 @@ class AIOLIClassifier(MiniBatchClassifier):
             raise
         self._table = table
 
-    def _learn_numbers(self, x: Item, y: Any, w: float) -> None:
+    def _learn_numbers(self, x: Item, y: Label, w: float) -> None:
         if self._many is not None:
             if w == 1.0 and x.keys() <= self._columns.keys() and self._many.rounds:
                 self._many.learn(self._row(x), y)
@@ -188,7 +197,7 @@ class AIOLIClassifier(MiniBatchClassifier):
 
     # ---- a mini-batch: any frame that narwhals knows, and the same kind back
 
-    def learn_many(self, X: Any, y: Any, w: Any = None) -> None:
+    def learn_many(self, X: IntoDataFrame, y: IntoSeries, w: float | IntoSeries | None = None) -> None:
         """Learn from the rows in order; w is one weight, or one a row."""
         frame, labels = into_frame(X), into_series(y)
         missing = labels.is_null().to_list()
@@ -196,11 +205,11 @@ class AIOLIClassifier(MiniBatchClassifier):
             raise LabelRefused("the label is missing", row=missing.index(True), remedy="leave it out")
         if len(frame) or len(labels):
             self._announce_last()
-            weights = np.full(len(frame), w) if isinstance(w, Real) else w if w is None else into_series(w).to_numpy()
+            weights = _weights(w, len(frame))
             self._learn(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
         self._y_name = labels.name
 
-    def predict_proba_many(self, X: Any) -> Any:
+    def predict_proba_many(self, X: IntoDataFrame) -> Any:
         """Return the probability of each label, a column each."""
         frame = into_frame(X)
         if self._many is not None:
@@ -210,7 +219,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         zero, one = self._labels
         return to_native_frame({zero: 1.0 - p, one: p}, like=frame)
 
-    def predict_many(self, X: Any) -> Any:
+    def predict_many(self, X: IntoDataFrame) -> Any:
         """Return the likeliest label of each row."""
         frame = into_frame(X)
         if self._many is not None:
@@ -269,15 +278,15 @@ class AIOLIClassifier(MiniBatchClassifier):
                 pass
         return spread_rows(numbers_of(x), tuple(x), self._columns)
 
-    def _predict(self, frame: nw.DataFrame[Any]) -> Vector:
+    def _predict(self, frame: nw.DataFrame[IntoDataFrame]) -> Vector:
         return self._learner.predict_many(self._matrix_of(frame)) if len(frame) else np.empty(0)
 
-    def _matrix_of(self, frame: nw.DataFrame[Any]) -> Any:
+    def _matrix_of(self, frame: nw.DataFrame[IntoDataFrame]) -> Features:
         values, keys = _matrix(frame), tuple(frame.columns)
         wide = isinstance(self._learner, Wide)
         return self._as_sparse(values, keys) if wide else spread_rows(values, keys, self._columns)
 
-    def _of_many(self, rows: Any, single: bool = False) -> Matrix:
+    def _of_many(self, rows: object, single: bool = False) -> Matrix:
         """Return the probabilities of the labels that have come, adding up to 1: a label to come has no key."""
         assert self._many is not None
         return among_known(self._many.predict(rows)[None, :] if single else self._many.predict_many(rows))
@@ -286,8 +295,8 @@ class AIOLIClassifier(MiniBatchClassifier):
         self,
         keys: tuple[Hashable, ...],
         values: Vector,
-        labels: list[Any],
-        weights: object,
+        labels: list[Label],
+        weights: RowWeights,
         announced: Announcement | None = None,
     ) -> None:
         """Learn from the rows; all that may be refused happens to copies, or before anything is kept."""
@@ -308,7 +317,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         self._pick = itemgetter(*columns) if len(columns) > 1 else None
 
     def _learn_many_labels(
-        self, rows: Vector, labels: list[Any], weights: Any, columns: Columns, third: int | None
+        self, rows: Vector, labels: list[Label], weights: RowWeights, columns: Columns, third: int | None
     ) -> None:
         """Learn rows of more than two labels; those before the third label are still of two. All or none."""
         if self._many is None:
@@ -332,8 +341,8 @@ class AIOLIClassifier(MiniBatchClassifier):
         learner: Wide,
         keys: tuple[Hashable, ...],
         values: Vector,
-        labels: list[Any],
-        weights: object,
+        labels: list[Label],
+        weights: RowWeights,
         announced: Announcement | None,
     ) -> None:
         """Learn from the rows in O(nnz): whatever is as long as there are columns is copied when their room doubles."""
@@ -369,7 +378,7 @@ class AIOLIClassifier(MiniBatchClassifier):
         return csr_array((data, columns, ends), shape=(count, room))
 
     @classmethod
-    def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
+    def _unit_test_params(cls) -> Iterator[dict[str, object]]:
         yield {}
         yield {"learner": AIOLI()}
 
@@ -380,7 +389,14 @@ def _features(table: TableEncoder, X: Features) -> dict[str, float]:
     return dict(zip(table.features, row.tolist(), strict=False))
 
 
-def _matrix(frame: nw.DataFrame[Any]) -> Vector:
+def _weights(w: float | IntoSeries | None, count: int) -> RowWeights:
+    """Return one weight a row."""
+    if w is None:
+        return None
+    return np.full(count, w) if isinstance(w, (float, Real)) else into_series(w).to_numpy()
+
+
+def _matrix(frame: nw.DataFrame[IntoDataFrame]) -> Vector:
     for key, kind in frame.schema.items():
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Unknown)):  # sparse pandas columns are of unknown kind
             raise refused_value(key, f"is of type {kind}", kind, ENCODE)

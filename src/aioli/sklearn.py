@@ -1,11 +1,12 @@
 """A scikit-learn classifier over any learner, for pipelines, searches and displays."""
 
 import copy
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeAlias, overload
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.evaluate.run import widen
 from aioli.learners.batch.any_order import learn_in_any_order, plan_for
@@ -25,21 +26,40 @@ from aioli.learners.protocol import (
 )
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
-from aioli.outcomes.class_labels import Label
+from aioli.outcomes.class_labels import Codes, Label
+from aioli.streams.files.table import Features
 from aioli.streams.raw_columns import is_raw
 from aioli.streams.table_encoder import TableEncoder
 
+Labels: TypeAlias = NDArray[np.generic]  # as the caller has them
+
 if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that are used
+
+    class ClassifierTags(Protocol):
+        """What kind of classifier this is."""
+
+        multi_class: bool
+
+    class InputTags(Protocol):
+        """What rows it takes."""
+
+        sparse: bool
+
+    class Tags(Protocol):
+        """What an estimator tells of itself."""
+
+        classifier_tags: ClassifierTags
+        input_tags: InputTags
 
     class BaseEstimator:
         """An object with parameters by name, and tags."""
 
-        def __sklearn_tags__(self) -> Any: ...
-        def get_params(self, deep: bool = True) -> dict[str, Any]:
+        def __sklearn_tags__(self) -> Tags: ...
+        def get_params(self, deep: bool = True) -> dict[str, object]:
             """Return the parameters."""
             ...
 
-        def set_params(self, **params: Any) -> Self:
+        def set_params(self, **params: object) -> Self:
             """Change parameters."""
             ...
 
@@ -50,14 +70,36 @@ if TYPE_CHECKING:  # scikit-learn has no types: these are the parts of it that a
             """Return the accuracy on the rows."""
             ...
 
-    check_array: Any
-    check_classification_targets: Any
-    check_consistent_length: Any
-    check_is_fitted: Any
-    column_or_1d: Any
-    type_of_target: Any
-    validate_data: Any
-    LabelEncoder: Any
+    class LabelEncoder:
+        """Numbers labels in sorted order."""
+
+        classes_: Labels
+
+        def fit(self, y: object) -> Self:
+            """See which labels there are."""
+            ...
+
+        def transform(self, y: object) -> Codes:
+            """Return the labels' numbers."""
+            ...
+
+    check_array: Callable[..., Vector]
+    check_classification_targets: Callable[[object], None]
+    check_consistent_length: Callable[[object, object], None]
+    check_is_fitted: Callable[[BaseEstimator, str], None]
+    column_or_1d: Callable[..., Labels]
+    type_of_target: Callable[[object], str]
+
+    @overload
+    def validate_data(estimator: BaseEstimator, X: object, *, reset: bool, **options: object) -> Features: ...
+    @overload
+    def validate_data(
+        estimator: BaseEstimator, X: object, y: object, *, reset: bool, **options: object
+    ) -> tuple[Features, Labels]: ...
+    def validate_data(estimator: BaseEstimator, X: object, y: object = None, **options: object) -> object:
+        """Return the rows as an array of numbers, and the labels where they are given."""
+        ...
+
 else:
     try:
         from sklearn.base import BaseEstimator, ClassifierMixin
@@ -142,9 +184,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     """
 
     learners_: list[Learner] | list[ClassLearner]
-    classes_: Any
+    classes_: Labels
     n_features_in_: int
-    feature_names_in_: Any
+    feature_names_in_: NDArray[np.object_]
     table_: TableEncoder | None = None
 
     def __init__(
@@ -239,12 +281,12 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
             return learners[0].predict_logit_many(rows)
         return average_log_odds([log_odds(learner, rows) for learner in learners])
 
-    def predict(self, X: object) -> Any:
+    def predict(self, X: object) -> Labels:
         """Return the likeliest class of each row."""
-        if not self._plays_two():
-            return self.classes_[self.decision_function(X).argmax(axis=1)]
-        p = self._positive(X)
-        return self.classes_[(p > 0.5).astype(np.intp)]
+        two = self._plays_two()
+        places = (self._positive(X) > 0.5).astype(np.intp) if two else self.decision_function(X).argmax(axis=1)
+        likeliest: Labels = self.classes_[places]
+        return likeliest
 
     @property
     def learner_(self) -> AnyLearner:
@@ -261,7 +303,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         """The intercept, of shape (1,), or one a class; 0 where the learner has none."""
         return self._centre()[:, 0]
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> "Tags":
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._takes_many()
         tags.input_tags.sparse = True
@@ -283,7 +325,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     def _plays_two(self) -> bool:
         return not self._learners_of_many()
 
-    def _told(self, codes: Any) -> Any:
+    def _told(self, codes: Codes) -> NDArray[np.object_]:
         """Return the labels as the learners know them."""
         return np.array(_plain_labels(self.classes_), dtype=object)[codes]
 
@@ -294,12 +336,12 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
             return learners[0].predict_many(rows)
         return np.asarray(np.mean([learner.predict_many(rows) for learner in learners], axis=0))
 
-    def _rows(self, X: object) -> Any:
+    def _rows(self, X: object) -> Features:
         if self.table_ is not None:
             return self.table_.transform(X)
         return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
 
-    def _validated(self, X: object, y: object, reset: bool) -> tuple[Any, Any]:
+    def _validated(self, X: object, y: object, reset: bool) -> tuple[Features, Labels]:
         if reset:
             self.table_ = TableEncoder() if is_raw(X) else None
         if self.table_ is not None:
@@ -308,7 +350,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         check_classification_targets(labels)
         return rows, labels
 
-    def _encoded(self, table: TableEncoder, X: object, y: object, reset: bool) -> tuple[Any, Any]:
+    def _encoded(self, table: TableEncoder, X: object, y: object, reset: bool) -> tuple[Features, Labels]:
         """Return rows that are not all numbers as features, and their labels."""
         rows, labels = table.encode(X), column_or_1d(y, warn=True)
         check_consistent_length(rows, labels)
@@ -318,14 +360,14 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
             self.n_features_in_ = len(self.feature_names_in_)
         return rows, labels
 
-    def _fresh(self, classes: Any) -> AnyLearner:
+    def _fresh(self, classes: Labels) -> AnyLearner:
         """Return a new learner for these classes: of two, where there are two and the template is for two."""
         template = None if self.learner is None else require_any_learner(self.learner)
         if (template is None or plays_two_classes(template)) and (len(classes) <= 2 or self.average is not None):
             return fresh_copy(template) if self.average is None else OnlineToBatch(template, states=self.average)
         return fresh_for_classes(template, _plain_labels(classes))
 
-    def _begin(self, classes: Any, shape: tuple[int, int] | None = None) -> int:
+    def _begin(self, classes: Labels, shape: tuple[int, int] | None = None) -> int:
         """Make the learners, for rows of this shape, or for a stream; return how often the rows are played."""
         kind = type_of_target(classes)
         if kind != "binary" and not self._takes_many():
@@ -358,9 +400,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         return np.asarray(np.mean(centres, axis=0))
 
 
-def _plain_labels(classes: Any) -> list[Label]:
+def _plain_labels(classes: Labels) -> list[Label]:
     """Return the labels as a learner takes them: as they are, or their numbers where they are no texts or numbers."""
-    labels: list[Any] = classes.tolist()
+    labels: list[Label] = classes.tolist()
     plain = all(isinstance(label, (str, int, float)) for label in labels)
     return labels if plain else list(range(len(labels)))
 

@@ -3,7 +3,7 @@
 import importlib
 import importlib.util
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 
@@ -36,7 +36,7 @@ def guest_from(path: str, trusted: bool) -> object:
 
 
 def _joblib_model(path: str) -> object:
-    model: Any = _needed("joblib", "joblib", path).load(path)
+    model: object = _needed("joblib", "joblib", path).load(path)
     if not callable(getattr(model, "predict_proba", None)):  # whatever the file held: no type says it
         raise AioliError(f"--guest {path}: holds a {type(model).__name__}, which has no predict_proba")
     return model
@@ -63,7 +63,7 @@ def _onnx_function(path: str) -> Probabilities:
     return probabilities
 
 
-def _needed(package: str, install: str, path: str) -> Any:
+def _needed(package: str, install: str, path: str) -> ModuleType:
     if importlib.util.find_spec(package) is None:
         raise AioliError(f"--guest {path}: needs {package}: pip install {install}")
     return importlib.import_module(package)

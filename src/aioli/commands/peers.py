@@ -10,11 +10,11 @@ import importlib
 import pkgutil
 import re
 from collections import deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import repeat
 from numbers import Number
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -54,6 +54,16 @@ def peers_of(library: str, in_csr: bool) -> dict[str, Peer]:
     return {"sklearn SGD": ScikitLearn(scaler)}
 
 
+class RiverModel(Protocol):
+    """A classifier of River, or a pipeline that ends with one."""
+
+    def predict_proba_one(self, x: object) -> dict[bool, float]:
+        """Return the probability of each label."""
+
+    def learn_one(self, x: object, y: bool, **weight: float) -> object:
+        """Learn from a row."""
+
+
 class River:
     """`LogisticRegression`, behind a scaler of `river.preprocessing` if one is named. O(d) a row.
 
@@ -71,7 +81,7 @@ class River:
         self._scaler, self._model = scaler, self._regression
         if scaler:
             self._model = pkgutil.resolve_name(f"river.preprocessing:{scaler}")() | self._model
-        self._usual: Any = None
+        self._usual: RiverModel | None = None
 
     def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[float]:
         """See `Peer`."""
@@ -254,9 +264,7 @@ def raw_text(row: RawRow, label: float, weight: float = 1.0) -> str:
     return f"{1 if label else -1}{stake} |f {' '.join(words)}"
 
 
-def _announced(
-    model: Any, rows: Iterator[Mapping[Any, float | str]], y: Vector, weights: Vector | None
-) -> Iterator[float]:
+def _announced(model: RiverModel, rows: Iterator[object], y: Vector, weights: Vector | None) -> Iterator[float]:
     """Yield what a model of River says of each row before it learns it."""
     stakes: Iterator[dict[str, float]] = repeat({}) if weights is None else ({"w": w} for w in weights.tolist())
     for row, label, stake in zip(rows, y.tolist(), stakes, strict=False):

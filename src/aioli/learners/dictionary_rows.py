@@ -2,7 +2,7 @@
 
 import copy
 from collections.abc import Sequence
-from typing import Any, TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 
@@ -11,11 +11,14 @@ from aioli.learners.announcements import Announcement
 from aioli.learners.cloning import learn_rows
 from aioli.learners.protocol import ClassLearner, Learner, TurnsToClasses, grows, learns_late, names_columns
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.outcomes.class_labels import Label
 from aioli.streams.dictionaries import Columns, Sides, names_of_sides, width_of, with_labels
+from aioli.streams.files.table import Features
 
-__all__ = ["among_known", "learn_announced", "learn_third_label", "plain_labels", "widened"]
+__all__ = ["RowWeights", "among_known", "learn_announced", "learn_third_label", "plain_labels", "widened"]
 
 Widened = TypeVar("Widened", Learner, ClassLearner)
+RowWeights: TypeAlias = Sequence[float] | Vector | None  # one a row
 
 
 def widened(learner: Widened, columns: Columns) -> Widened:
@@ -34,7 +37,7 @@ def widened(learner: Widened, columns: Columns) -> Widened:
 
 
 def learn_announced(
-    learner: Learner, rows: Any, labels: list[int], weights: Any, announced: Announcement | None
+    learner: Learner, rows: Features, labels: list[int], weights: RowWeights, announced: Announcement | None
 ) -> None:
     """Learn from rows in time, or from one that was announced earlier."""
     if announced is None or not learns_late(learner):
@@ -45,7 +48,13 @@ def learn_announced(
 
 
 def learn_third_label(
-    learner: Learner, sides: Sides, columns: Columns, rows: Vector, labels: list[Any], weights: Any, third: int
+    learner: Learner,
+    sides: Sides,
+    columns: Columns,
+    rows: Vector,
+    labels: Sequence[Label],
+    weights: RowWeights,
+    third: int,
 ) -> tuple[ClassLearner, Sides]:
     """Return a learner of many classes that has learned the rows, of which row `third` brings the third label.
 
@@ -58,12 +67,14 @@ def learn_third_label(
         learn_rows(two, rows[:third], [sides[y] for y in labels[:third]], first)
     assert isinstance(two, TurnsToClasses)
     negative, positive = names_of_sides(sides)
+    assert negative is not None
+    assert positive is not None
     many = two.with_classes(negative, positive)
     learn_rows(many, rows[third:], plain_labels(labels[third:]), rest)
     return many, sides
 
 
-def plain_labels(labels: Sequence[Any]) -> list[Any]:
+def plain_labels(labels: Sequence[Label]) -> list[Label]:
     """Return the labels, NumPy's as Python's."""
     return [y.item() if isinstance(y, np.generic) else y for y in labels]
 

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import FunctionType
 from typing import Any, TypeAlias
 
-__all__ = ["CodeCache", "CodeNotKept", "keep_code"]
+__all__ = ["CodeCache", "CodeNotKept", "Numba", "keep_code"]
 
 Numba: TypeAlias = Any  # its objects have no types
 

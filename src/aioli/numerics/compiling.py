@@ -4,14 +4,14 @@ import importlib
 from collections.abc import Callable
 from functools import cache
 from types import FunctionType
-from typing import Any, Protocol, TypeVar, cast
+from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.numerics.code_cache import keep_code
+from aioli.numerics.code_cache import Numba, keep_code
 
-Function = TypeVar("Function", bound=Callable[..., Any])
+Function = TypeVar("Function", bound=Callable[..., object])
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -49,14 +49,14 @@ class Dispatcher(Protocol):
     """A function that Numba compiles: the part of it that is used here, since Numba has no types."""
 
     __name__: str
-    overloads: dict[object, Any]
-    typingctx: Any
+    overloads: dict[object, Numba]
+    typingctx: Numba
     py_func: FunctionType
     compile: Callable[[str], object]
     disable_compile: Callable[[], None]
     typeof_pyval: Callable[[object], object]
     get_call_template: Callable[..., object]
-    stats: Any
+    stats: Numba
     _compile_for_args: Callable[..., object]
 
 

@@ -5,14 +5,14 @@ time, several are on their way at once.
 """
 
 import importlib
-from typing import Any
 
+from aioli.numerics.code_cache import Numba
 from aioli.numerics.compiling import Vector
 
 __all__ = ["prefetch"]
 
 
-def _prefetch() -> Any:
+def _prefetch() -> Numba:
     """Return the function `prefetch(numbers, place)`: an instruction in compiled code, nothing where all is plain."""
     if importlib.import_module("numba").config.DISABLE_JIT:
 
@@ -24,8 +24,8 @@ def _prefetch() -> Any:
     types = importlib.import_module("numba.core.types")
     ir = importlib.import_module("llvmlite.ir")
 
-    def typed(_context: Any, numbers: Any, _place: Any) -> Any:
-        def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    def typed(_context: Numba, numbers: Numba, _place: Numba) -> Numba:
+        def generate(context: Numba, builder: Numba, signature: Numba, arguments: Numba) -> Numba:
             array = context.make_array(signature.args[0])(context, builder, arguments[0])
             octets, whole = ir.IntType(8).as_pointer(), ir.IntType(32)
             kind = ir.FunctionType(ir.VoidType(), [octets, whole, whole, whole])

@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from types import ModuleType
 from typing import Any, TypeAlias, TypeGuard
 
 from aioli.errors import ParameterRefused
@@ -11,7 +12,7 @@ __all__ = ["Tensor", "is_tensor", "pytorch", "require_device"]
 Tensor: TypeAlias = Any  # torch.Tensor: types are checked without PyTorch too
 
 
-def pytorch() -> Any:
+def pytorch() -> ModuleType:
     """Return PyTorch, or say how to install it."""
     try:
         return importlib.import_module("torch")

@@ -13,7 +13,7 @@ from aioli.learners.auto.auto import Auto
 from aioli.learners.classes.class_aioli import ClassAIOLI
 from aioli.learners.protocol import AnyLearner, knows_classes, require_any_learner
 from aioli.onnx.equation import log_odds_of_state
-from aioli.onnx.graph import IR, OPSET, Graph, Name
+from aioli.onnx.graph import IR, OPSET, Graph, ModelProto, Name
 from aioli.onnx.mixtures import log_odds_of_ensemble
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.one_vs_rest import OneVsRestState
@@ -24,7 +24,7 @@ __all__ = ["save_onnx", "to_onnx"]
 ROWS = "X"
 
 
-def to_onnx(model: object) -> Any:
+def to_onnx(model: object) -> ModelProto:
     """Return an ONNX model that predicts as the learner or classifier does now; it does not learn.
 
     The input `X` is float64, one row a case. A learner of two classes has the outputs `probability` and `log_odds`, one
@@ -117,7 +117,7 @@ def _is_classifier(model: object) -> bool:
     return type(model).__module__ == "aioli.sklearn"
 
 
-def _classifier(graph: Graph, model: Any) -> Any:
+def _classifier(graph: Graph, model: Any) -> ModelProto:
     learners: Sequence[AnyLearner] = model.learners_
     width = _width(learners[0])
     if knows_classes(learners[0]):
@@ -155,7 +155,7 @@ def _steps_of_pipeline(model: object) -> tuple[Any, Any] | None:
     return pipeline[:-1], last
 
 
-def _pipeline(before: Any, classifier: Any) -> Any:
+def _pipeline(before: Any, classifier: Any) -> ModelProto:
     """Return one model: skl2onnx's of the steps before, then the classifier's."""
     try:
         skl2onnx = importlib.import_module("skl2onnx")

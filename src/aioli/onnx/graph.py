@@ -1,40 +1,42 @@
 """Builds an ONNX graph of float64 tensors, one call an operator."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 if TYPE_CHECKING:  # onnx has no types that mypy could follow
-    TensorProto: Any
-    helper: Any
-    numpy_helper: Any
+    TensorProto: ModuleType
+    helper: ModuleType
+    numpy_helper: ModuleType
 else:
     try:
         from onnx import TensorProto, helper, numpy_helper
     except ImportError:
         raise ImportError("aioli.onnx needs onnx: pip install 'aioli-online[onnx]'") from None
 
-__all__ = ["IR", "OPSET", "Graph", "Name"]
+__all__ = ["IR", "OPSET", "Graph", "ModelProto", "Name"]
 
 OPSET = 18  # of the operators: understood by onnxruntime from 1.14 on
 IR = 9
 Name = str  # of a tensor in the graph
+ModelProto: TypeAlias = Any  # onnx's
 
 
 class Graph:
     """Collects operators and constants; every method that adds one returns the name of its result."""
 
     def __init__(self) -> None:
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[object] = []
+        self.constants: list[object] = []
         self._count = 0
 
     def constant(self, value: ArrayLike, kind: type = np.float64) -> Name:
         """Add a constant, of float64 where no other type is said."""
         name = self._fresh("c")
-        values: NDArray[Any] = np.asarray(value, dtype=object if kind is np.str_ else kind)
+        values: NDArray[np.generic] = np.asarray(value, dtype=object if kind is np.str_ else kind)
         self.constants.append(numpy_helper.from_array(values, name))
         return name
 
@@ -51,7 +53,7 @@ class Graph:
 
     def call(
         self, outputs: Sequence[tuple[str, Name, Sequence[int | str]]], width: int, labels: type = np.int64
-    ) -> Any:
+    ) -> ModelProto:
         """Return the model of this graph: rows "X" of so many columns in, the named tensors out.
 
         All are of float64, but for an output called "label".

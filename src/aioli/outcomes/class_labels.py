@@ -15,7 +15,7 @@ aioli.errors.LabelRefused: the row: the label is 'blue', none of the classes 're
 
 import math
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Literal, Self, TypeAlias
+from typing import Literal, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +26,7 @@ from aioli.snapshots.tree import Plain, Snapshot
 __all__ = ["ClassLabels", "Classes", "Codes", "Label", "plain_label"]
 
 Label: TypeAlias = str | int | float | bool
-Classes: TypeAlias = Sequence[Label] | NDArray[Any] | Literal["any"]  # as a learner's parameter gives them
+Classes: TypeAlias = Sequence[Label] | NDArray[np.generic] | Literal["any"]  # as a learner's parameter gives them
 Codes: TypeAlias = NDArray[np.int64]
 
 SHOWN = 8  # classes that a message lists
@@ -146,10 +146,10 @@ def _distinct(labels: list[Label]) -> list[Label]:
     return labels
 
 
-def _as_list(labels: object, count: int | None) -> list[Any]:
+def _as_list(labels: object, count: int | None) -> list[object]:
     """Return the labels as plain values, one a row; those of masked or missing entries are None or NaN."""
     if isinstance(labels, list):
-        values: list[Any] = labels
+        values: list[object] = labels
     else:
         array = np.ma.asarray(labels) if isinstance(labels, np.ma.MaskedArray) else np.asarray(labels)
         values = (array.ravel() if array.ndim == 2 and 1 in array.shape else array).tolist()

@@ -13,7 +13,7 @@ import http.client
 import time
 from collections.abc import Iterable
 from types import TracebackType
-from typing import Any, Self
+from typing import Self
 from urllib.parse import urlsplit
 
 from aioli.errors import ParameterRefused
@@ -80,7 +80,7 @@ class Client(_Address):
 
     _connection: http.client.HTTPConnection | None = None
 
-    def create(self, model: str, **given: Any) -> JsonObject:
+    def create(self, model: str, **given: object) -> JsonObject:
         """Make a model: `learner`, `parameters`, `columns`, `labels`, `waiting`, as in docs/service.md."""
         return self._told(create_call(model, given))
 
@@ -174,7 +174,7 @@ class AsyncClient(_Address):
         super().__init__(address, token, retries, seconds)
         self._free: list[tuple[asyncio.StreamReader, asyncio.StreamWriter]] = []
 
-    async def create(self, model: str, **given: Any) -> JsonObject:
+    async def create(self, model: str, **given: object) -> JsonObject:
         """Make a model."""
         return told_in(await self._asked(create_call(model, given)))
 

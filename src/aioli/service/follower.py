@@ -2,7 +2,6 @@
 
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from aioli.service.engine import Engine
 from aioli.service.group import Served
@@ -72,7 +71,7 @@ class Follower(Engine):
         """Refuse all of them."""
         return [self._refused() for _ in operations]
 
-    def create(self, *_: Any) -> Served:
+    def create(self, *_: object) -> Served:
         """Refuse to."""
         raise self._refused()
 

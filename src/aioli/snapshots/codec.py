@@ -8,11 +8,11 @@ snapshots are equal bytes.
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from safetensors import SafetensorError
 from safetensors.numpy import load, save
 
@@ -138,13 +138,13 @@ def _tree(snapshot: Snapshot) -> JsonObject:
     return {"kind": snapshot.kind, "values": dict(snapshot.values), "arrays": arrays, "parts": parts}
 
 
-def _snapshot_of(tree: JsonObject, arrays: dict[str, Any], prefix: str) -> Snapshot:
+def _snapshot_of(tree: JsonObject, arrays: Mapping[str, Array], prefix: str) -> Snapshot:
     parts = {name: _snapshot_of(part, arrays, f"{prefix}{name}{SEPARATOR}") for name, part in tree["parts"].items()}
     own = {name: arrays[prefix + name] for name in tree["arrays"]}
     return Snapshot(tree["kind"], dict(tree["values"]), own, parts)
 
 
-def _digest(tree: str, arrays: dict[str, Any]) -> str:
+def _digest(tree: str, arrays: Mapping[str, NDArray[np.generic]]) -> str:
     digest = hashlib.sha256(tree.encode())
     for path in sorted(arrays):
         array = np.ascontiguousarray(arrays[path])

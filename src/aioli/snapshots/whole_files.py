@@ -14,7 +14,7 @@ import sys
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, cast
+from typing import TYPE_CHECKING, BinaryIO, cast
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -133,7 +133,7 @@ def _part_prefix(target: Path) -> str:
 
 def _lock(handle: int, *, without_locks: bool) -> bool:
     """Return whether this process has got the lock of the file; `without_locks` where the file system has none."""
-    fcntl: Any = importlib.import_module("fcntl")
+    fcntl = importlib.import_module("fcntl")
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from aioli.store.file_formats import as_text, distinct_names, no_formula, parque
 __all__ = ["csv_lines", "write_class_predictions"]
 
 Frames = Iterable[Frame]
+Cells = list[Iterable[object]]  # the cells of each column of a file
 AT_ONCE = 1 << 13  # rows of a piece
 NOBODY = -1
 NO_KEYS: Iterable[Sequence[str | None]] = repeat(())
@@ -129,12 +130,12 @@ def _write_parquet(
             first += len(codes)
 
 
-def _wide(P: Matrix, codes: list[int], order: Codes, classes: Sequence[str], first: int, _top: int) -> list[Any]:
+def _wide(P: Matrix, codes: list[int], order: Codes, classes: Sequence[str], first: int, _top: int) -> Cells:
     likeliest = [_named(ranked, classes) for ranked in order.tolist()]
     return [range(first, first + len(codes)), likeliest, *P.T.copy(), _names(codes, classes)]
 
 
-def _long(P: Matrix, codes: list[int], order: Codes, classes: Sequence[str], first: int, top: int) -> list[Any]:
+def _long(P: Matrix, codes: list[int], order: Codes, classes: Sequence[str], first: int, top: int) -> Cells:
     order = order[:, :top]
     ranks = order.shape[1]
     rows = np.repeat(np.arange(first, first + len(codes)), ranks)

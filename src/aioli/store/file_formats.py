@@ -4,7 +4,8 @@ import contextlib
 import importlib
 import io
 from collections.abc import Iterable, Iterator
-from typing import Any, BinaryIO
+from types import ModuleType
+from typing import BinaryIO
 
 from aioli.streams.files.cell_values import as_number
 
@@ -53,7 +54,7 @@ def distinct_names(names: Iterable[str], taken: Iterable[str]) -> list[str]:
     return distinct
 
 
-def parquet_modules() -> tuple[Any, Any]:
+def parquet_modules() -> tuple[ModuleType, ModuleType]:
     """Return pyarrow and its writer of Parquet, or say what to install."""
     try:
         return importlib.import_module("pyarrow"), importlib.import_module("pyarrow.parquet")

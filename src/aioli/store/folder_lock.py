@@ -11,7 +11,6 @@ import importlib
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 __all__ = ["FolderLock"]
 
@@ -41,13 +40,13 @@ class FolderLock:
 
 
 def _open_locked(folder: Path) -> int | None:
-    fcntl: Any = importlib.import_module("fcntl")
+    fcntl = importlib.import_module("fcntl")
     handle = os.open(folder, os.O_RDONLY)
     return _tried(handle, lambda: fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB))
 
 
 def _open_locked_file(path: Path) -> int | None:
-    msvcrt: Any = importlib.import_module("msvcrt")
+    msvcrt = importlib.import_module("msvcrt")
     handle = os.open(path, os.O_RDWR | os.O_CREAT)
     return _tried(handle, lambda: msvcrt.locking(handle, msvcrt.LK_NBLCK, 1))
 

@@ -4,11 +4,12 @@ import contextlib
 import importlib
 import re
 from collections.abc import Iterator, Sequence
+from types import ModuleType
 from typing import Any
 
 from aioli.errors import ParameterRefused
 from aioli.store.event_log import StoreFailed
-from aioli.store.sql_log import SCHEMA, SqlLog
+from aioli.store.sql_log import SCHEMA, Found, SqlLog
 
 __all__ = ["PostgresLog"]
 
@@ -63,7 +64,7 @@ class PostgresLog(SqlLog):
                 self._connection.execute("SET default_transaction_read_only = on")
         return self._connection
 
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Found]:
         with self._failures():
             return list(self._open().execute(sql, tuple(values)).fetchall())
 
@@ -90,7 +91,7 @@ class PostgresLog(SqlLog):
             raise StoreFailed(message) from error
 
 
-def _psycopg() -> Any:
+def _psycopg() -> ModuleType:
     try:
         return importlib.import_module("psycopg")
     except ImportError:

@@ -1,11 +1,11 @@
 """The queries of a log in SQL, the same for every database that speaks it with ? or %s in place of values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from aioli.store.event_log import Entry, Event, KeptSnapshot, ModelRecord
 
-__all__ = ["SCHEMA", "SqlLog"]
+__all__ = ["SCHEMA", "Found", "SqlLog"]
 
 # {number}, {bytes} and {real} are the database's own names of types; ids of models are never used again.
 SCHEMA = (
@@ -20,6 +20,7 @@ SCHEMA = (
     "CREATE TABLE IF NOT EXISTS tokens (hash TEXT PRIMARY KEY, rights TEXT NOT NULL, made {real} NOT NULL)",
 )
 AT_ONCE = 256  # ids looked up, or entries read, at a time
+Found: TypeAlias = tuple[Any, ...]  # a row of a query, of which the schema says the types
 COLUMNS = "sequence, model, event, id, time, body"
 
 
@@ -28,7 +29,7 @@ class SqlLog:
 
     mark = "?"
 
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Found]:
         """Return what a query finds."""
         raise NotImplementedError
 
@@ -159,10 +160,10 @@ class SqlLog:
         return there
 
 
-def _entry(row: Sequence[Any]) -> Entry:
+def _entry(row: Found) -> Entry:
     sequence, model, event, name, time, body = row
     return Entry(sequence, model, event, name, time, bytes(body))
 
 
-def _kept(row: Sequence[Any]) -> KeptSnapshot:
+def _kept(row: Found) -> KeptSnapshot:
     return KeptSnapshot(row[0], bytes(row[1]))

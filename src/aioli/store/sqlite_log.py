@@ -5,12 +5,11 @@ import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
 
 from aioli.errors import FileRefused, ParameterRefused
 from aioli.store.event_log import StoreFailed
 from aioli.store.folder_lock import FolderLock
-from aioli.store.sql_log import SCHEMA, SqlLog
+from aioli.store.sql_log import SCHEMA, Found, SqlLog
 
 __all__ = ["FILE", "SqliteLog", "back_up"]
 
@@ -70,7 +69,7 @@ class SqliteLog(SqlLog):
         for statement in SCHEMA:
             self._database.execute(statement.format(**types))
 
-    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Any]:
+    def _rows(self, sql: str, values: Sequence[object] = ()) -> list[Found]:
         with _failures(self.folder):
             return self._database.execute(sql, tuple(values)).fetchall()
 

@@ -1,6 +1,6 @@
 """Rows as dictionaries whose keys come and go, and labels of any two kinds, as numbers for a learner."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from numbers import Real
 from typing import Any, TypeAlias
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from aioli.errors import LabelRefused, RowRefused
 from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Label
 
 __all__ = [
     "ENCODE",
@@ -29,7 +30,7 @@ ENCODE = "give numbers, and encode others before"
 
 Item: TypeAlias = Mapping[Any, Any]  # a row as River has it; what its values are is looked at one by one
 Columns = dict[Hashable, int]
-Sides = dict[Hashable, int]
+Sides = dict[Label, int]
 
 
 def spread_rows(values: Vector, keys: Sequence[Hashable], columns: Columns) -> Vector:
@@ -45,7 +46,7 @@ def width_of(columns: Columns) -> int:
     return max(1, len(columns))  # a row without keys still has its label: a first column of zeros stands for its key
 
 
-def in_order(keys: Sequence[Hashable]) -> list[Any]:
+def in_order(keys: Iterable[Hashable]) -> list[Hashable]:
     """Return the keys sorted, by their texts where they do not compare."""
     keys_of_any_kind: list[Any] = list(keys)
     try:
@@ -54,7 +55,7 @@ def in_order(keys: Sequence[Hashable]) -> list[Any]:
         return sorted(keys_of_any_kind, key=str)
 
 
-def content_of(x: Item) -> frozenset[tuple[Any, float]]:
+def content_of(x: Item) -> frozenset[tuple[Hashable, float]]:
     """Return the row as it can be looked up, whatever the order of its keys."""
     return frozenset(zip(x, numbers_of(x).tolist(), strict=True))
 
@@ -85,7 +86,7 @@ def refused_value(key: Hashable, problem: str, value: object, remedy: str, row: 
     return RowRefused(problem, row=row, column=column, value=value, remedy=remedy)
 
 
-def with_labels(sides: Sides, labels: list[Any]) -> Sides:
+def with_labels(sides: Sides, labels: Sequence[Label]) -> Sides:
     """Return the mapping of label values to 0 and 1, extended by these labels."""
     try:
         distinct = dict.fromkeys(labels)
@@ -110,7 +111,7 @@ def with_labels(sides: Sides, labels: list[Any]) -> Sides:
     return sides
 
 
-def place_of_third(sides: Sides, labels: list[Any]) -> int | None:
+def place_of_third(sides: Sides, labels: Sequence[Label]) -> int | None:
     """Return the place of the first label that is neither of two; None where there is none."""
     known = dict.fromkeys(sides)
     for place, y in enumerate(labels):
@@ -125,11 +126,11 @@ def place_of_third(sides: Sides, labels: list[Any]) -> int | None:
     return None
 
 
-def names_of_sides(sides: Sides) -> tuple[Any, Any]:
+def names_of_sides(sides: Sides) -> tuple[Label | None, Label | None]:
     """Return the label values that stand for 0 and 1; None for one that has not come and cannot be inferred."""
     if not sides:
         return False, True
-    names: list[Any] = [None, None]
+    names: list[Label | None] = [None, None]
     for label, side in sides.items():
         names[side] = label
     if len(sides) == 1:

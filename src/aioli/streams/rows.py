@@ -7,7 +7,7 @@ Nothing behind this file checks a row again. A refusal names the row, the column
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NoReturn, TypeGuard
+from typing import NoReturn, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -228,7 +228,7 @@ def _as_floats(
     return values
 
 
-def _as_column(what: str, given: object, count: int) -> NDArray[Any]:
+def _as_column(what: str, given: object, count: int) -> NDArray[np.generic]:
     """Return labels, weights or logits as one array of numbers, one a row."""
     parameter = "y" if what == "labels" else what
     try:

@@ -4,7 +4,7 @@ import copy
 import itertools
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -187,7 +187,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     def _rows(self, X: object, single: bool = False) -> Rows:
         return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
 
-    def _is_row(self, x: NDArray[Any]) -> bool:
+    def _is_row(self, x: NDArray[np.generic]) -> bool:
         """Return whether x is one row as compiled code takes it: of float64, contiguous, and not read-only."""
         plain = type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray
         return plain and x.size == self.n_features_

@@ -7,7 +7,7 @@ cross-validated maximum likelihood (`python -m benchmarks.batch_call`, docs/batc
 """
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,7 +60,7 @@ def learn_in_any_order(
     labels: Vector,
     weights: Vector | None,
     passes: int = 1,
-    told: NDArray[Any] | None = None,
+    told: NDArray[np.generic] | None = None,
 ) -> None:
     """Teach each learner all rows of weight above 0, in shuffles of its own; refusals number rows as the call does.
 

@@ -1,16 +1,19 @@
 """The weights of the rows of a batch: those given, times those of their classes."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import numpy as np
 
 from aioli.numerics.compiling import Vector
+from aioli.outcomes.class_labels import Codes
+from aioli.streams.files.table import Features
 
 __all__ = ["rows_of_weight", "weights_by_class"]
 
 
-def weights_by_class(class_weight: object, labels: Sequence[Any], codes: Any, weights: Vector | None) -> Vector | None:
+def weights_by_class(
+    class_weight: object, labels: Sequence[object], codes: Codes, weights: Vector | None
+) -> Vector | None:
     """Return each row's weight times that of its class; None where all are 1.
 
     Parameters
@@ -41,7 +44,7 @@ def weights_by_class(class_weight: object, labels: Sequence[Any], codes: Any, we
     return stakes
 
 
-def rows_of_weight(rows: Any, codes: Any, weights: Vector | None) -> tuple[Any, Any, Vector | None]:
+def rows_of_weight(rows: Features, codes: Codes, weights: Vector | None) -> tuple[Features, Codes, Vector | None]:
     """Return the rows, codes and weights of those rows whose weight is not 0."""
     if weights is None or weights.all():
         return rows, codes, weights

@@ -1,7 +1,6 @@
 """Answers as JSON, text or bytes."""
 
 import json
-from typing import Any
 
 from starlette.types import Send
 
@@ -13,7 +12,7 @@ __all__ = ["refusal_answer", "refusal_body", "send_answer", "send_bytes"]
 JSON = (b"content-type", b"application/json")
 
 
-async def send_answer(send: Send, status: int, told: Any, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
+async def send_answer(send: Send, status: int, told: object, headers: tuple[tuple[bytes, bytes], ...] = ()) -> None:
     """Send an answer of JSON."""
     await send_bytes(send, status, json.dumps(told, allow_nan=False).encode(), (JSON, *headers))
 

@@ -1,7 +1,6 @@
 """The application: what each address answers."""
 
 from collections.abc import Awaitable, Callable, Mapping
-from typing import Any
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -160,7 +159,7 @@ def make_app(
         *page_routes(engine, requests),
         *inference_routes(grouping),
     ]
-    handlers: dict[Any, Callable[[Request, Exception], Awaitable[Response]]] = {
+    handlers: dict[type[Exception], Callable[[Request, Exception], Awaitable[Response]]] = {
         HTTPException: _as_json,
         ServiceRefused: _passed_on,
     }

@@ -7,7 +7,6 @@ have their keys in a second tensor, `key`, of BYTES or INT64.
 
 import json
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from starlette.requests import Request
@@ -176,7 +175,7 @@ def _flat(data: object) -> list[float]:
     """Return the numbers of nested lists, in order."""
     if not isinstance(data, list):
         raise BadRequest("the data of a tensor is a list of numbers")
-    flat: list[Any] = []
+    flat: list[float] = []
     for part in data:
         flat += part if isinstance(part, list) else [part]
     if not set(map(type, flat)) <= {int, float}:
