@@ -71,10 +71,13 @@ games: .venv/.dev
 paper: .venv/.dev
 	$(BIN)/aioli paper
 
-# the site into build/site: offline, every example run, every warning an error, every internal link and anchor checked
+# the site into build/site: offline, every example run, every warning an error, every internal link and anchor checked, and
+# looked at in a browser where there is one
 docs: .venv/.docs
 	OPENBLAS_NUM_THREADS=1 $(BIN)/sphinx-build -q -W --keep-going -b html -d build/doctrees docs build/site
 	$(BIN)/python docs/_ext/check_site.py build/site
+	$(BIN)/python docs/_ext/check_notebooks.py examples docs/gallery
+	$(BIN)/python docs/_ext/browse_site.py build/site build/site_pictures
 	$(BIN)/python docs/_ext/console_blocks.py docs
 
 clean:

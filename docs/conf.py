@@ -102,7 +102,8 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
-html_sidebars = {"index": []}
+html_sidebars = {"index": [], "choosing/index": []}
+html_context = {"default_mode": "auto"}  # light or dark as the reader's system says
 mathjax_path = "mathjax/tex-svg.js"  # one file with its fonts inside, from the package sphinx-mathjax-offline
 mathjax3_config = {"svg": {"fontCache": "none"}}
 

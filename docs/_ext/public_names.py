@@ -3,6 +3,7 @@
 import importlib
 import inspect
 from pathlib import Path
+from types import GenericAlias
 
 __all__ = ["MODULES", "write_reference"]
 
@@ -14,6 +15,10 @@ MODULES = {
     "aioli.plot": ("Plots", "Pictures of a run for a notebook, in scikit-learn's convention of displays."),
     "aioli.onnx": ("ONNX", "A learner as an ONNX graph, for any runtime."),
     "aioli.mlflow": ("MLflow", "A learner as an MLflow model, with its certificate as a metric."),
+    "aioli.engines.shards": ("Shards", "One model that copies of it learn apart, over processes or machines."),
+    "aioli.engines.spark": ("Spark", "One model a key over a stream of PySpark 4."),
+    "aioli.engines.kafka": ("Kafka", "One model a key between topics of rows, labels and predictions."),
+    "aioli.service.client": ("The service's clients", "Calls to ``aioli serve`` that may be repeated."),
     "aioli.learners.protocol": ("Capabilities", "What every learner does, and questions about what some can do."),
     "aioli.evaluate.progressive": ("Scoring a stream", "Predict, score, then learn, over blocks of rows."),
     "aioli.snapshots.tree": ("Snapshots", "The state of anything that remembers, as a tree of arrays and values."),
@@ -24,13 +29,18 @@ MODULES = {
 def write_reference(folder: Path) -> list[str]:
     """Write one page a public module, with a summary table, into a folder; return the paths of the pages."""
     folder.mkdir(parents=True, exist_ok=True)
-    pages = []
+    pages, listed = [], set()
     for name, (title, sentence) in MODULES.items():
         module = importlib.import_module(name)
-        tables = "".join(_table(heading, names) for heading, names in _groups(module).items())
+        groups = _groups(module)
+        tables = "".join(_table(heading, names) for heading, names in groups.items()) + _types(module)
+        listed |= {f"{name}.{member}.rst" for names in groups.values() for member in names}
         page = f"{title}\n{'=' * len(title)}\n\n{sentence}\n\n.. currentmodule:: {name}\n{tables}"
         pages.append(folder / f"{name.replace('.', '_')}.rst")
         write_if_changed(pages[-1], page)
+    for made in folder.glob("aioli.*.rst"):  # by an earlier build, of a name that is public no more
+        if made.name not in listed:
+            made.unlink()
     return [str(page) for page in pages]
 
 
@@ -44,6 +54,8 @@ def _groups(module: object) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Values": []}
     for name in module.__all__:
         member = getattr(module, name)
+        if isinstance(member, GenericAlias):
+            continue
         kind = "Classes" if inspect.isclass(member) else "Functions" if callable(member) else "Values"
         groups[kind].append(name)
     return groups
@@ -55,3 +67,10 @@ def _table(heading: str, names: list[str]) -> str:
     template = "   :template: class.rst\n" if heading == "Classes" else ""
     listed = "\n".join(f"   {name}" for name in names)
     return f"\n{heading}\n{'-' * len(heading)}\n\n.. autosummary::\n   :toctree: .\n{template}\n{listed}\n"
+
+
+def _types(module: object) -> str:
+    """Return other names for types as they stand: `tuple[…]` looks like a function to Sphinx, and is none."""
+    names = [name for name in module.__all__ if isinstance(getattr(module, name), GenericAlias)]
+    entries = "".join(f"\n.. py:data:: {name}\n\n   ``{getattr(module, name)}``\n" for name in names)
+    return f"\nTypes\n-----\n{entries}" if names else ""
