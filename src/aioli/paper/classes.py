@@ -40,15 +40,9 @@ class ClassRun:
 
 
 @dataclass(frozen=True)
-class ClassChain:
+class ClassChain(ClassRun):
     """A row of the table: four numbers of nats that should not fall from left to right."""
 
-    stream: str
-    classes: int
-    d: int
-    radius: float
-    appear: bool
-    n: int
     regret: float
     tight_certificate: float
     certificate: float

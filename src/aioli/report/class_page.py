@@ -7,7 +7,7 @@ from aioli.report import charts_over_rows as rows
 from aioli.report import class_charts, class_maps, class_tables, tables
 from aioli.report.charts_over_rows import learner_name
 from aioli.report.class_record import ClassRecord
-from aioli.report.document import Document, Tile, gain, notes, section, terms, write_document
+from aioli.report.document import Document, Tile, closing_tiles, gain, notes, section, terms, write_document
 from aioli.report.markup import Markup, join, tag, text
 from aioli.report.page import made_by
 from aioli.report.wording import duration, figure, finite, percent, whole
@@ -68,7 +68,7 @@ def _tiles(record: ClassRecord) -> list[Tile]:
     """Return the essential numbers; what was not measured has no tile."""
     summary = record.run.summary
     tiles: list[Tile] = []
-    loss, proven, pace = finite(summary.log_loss), finite(summary.certificate), finite(record.run.rows_per_second)
+    loss = finite(summary.log_loss)
     if loss is not None:
         tiles.append(("Log loss, nats a row", figure(loss), gain(loss, finite(summary.base_rate))))
     if finite(summary.accuracy) is not None:
@@ -80,11 +80,7 @@ def _tiles(record: ClassRecord) -> list[Tile]:
     if record.confidence is not None and finite(record.confidence.value) is not None:
         beside = f"of the likeliest class; chance allows {percent(record.confidence.limit)}"
         tiles.append(("Calibration error", percent(record.confidence.value), beside))
-    tiles.append(("Rows", whole(summary.rows), "" if pace is None else f"{whole(pace)} a second"))
-    if proven is not None:
-        each = f"{figure(proven / summary.rows, 2)} a row beyond the best model, proven" if summary.rows else ""
-        tiles.append(("Certificate, nats", f"≤ {figure(proven)}", each))
-    return tiles
+    return [*tiles, *closing_tiles(summary.rows, record.run.rows_per_second, summary.certificate)]
 
 
 def _scores(record: ClassRecord) -> Markup:

@@ -8,10 +8,10 @@ from pathlib import Path
 from string import Template
 
 from aioli.report.markup import Markup, join, short, tag, text
-from aioli.report.wording import figure, percent
+from aioli.report.wording import figure, finite, percent, whole
 from aioli.snapshots.whole_files import replacing
 
-__all__ = ["Document", "Tile", "gain", "notes", "section", "terms", "write_document"]
+__all__ = ["Document", "Tile", "closing_tiles", "gain", "notes", "section", "terms", "write_document"]
 
 Tile = tuple[str, str, str]  # its name, its number, and what is said beside it
 
@@ -87,6 +87,16 @@ def gain(loss: float, base: float | None) -> str:
         return f"the base rate has {figure(base)}"
     part = 1.0 - loss / base
     return f"{percent(abs(part))} {'below' if part >= 0.0 else 'above'} the base rate’s {figure(base)}"
+
+
+def closing_tiles(rows: int, rows_per_second: float | None, certificate: float | None) -> list[Tile]:
+    """Return the last of the essential numbers: the rows, and the certificate where one is proven."""
+    pace, proven = finite(rows_per_second), finite(certificate)
+    tiles: list[Tile] = [("Rows", whole(rows), "" if pace is None else f"{whole(pace)} a second")]
+    if proven is not None:
+        each = f"{figure(proven / rows, 2)} a row beyond the best model, proven" if rows else ""
+        tiles.append(("Certificate, nats", f"≤ {figure(proven)}", each))
+    return tiles
 
 
 def terms(scores: Sequence[tuple[str, str]]) -> Markup | None:

@@ -8,7 +8,7 @@ from aioli.report import charts_over_rows as rows
 from aioli.report import charts_over_windows as windows
 from aioli.report import effects, key_tables, tables, tails
 from aioli.report.charts_over_rows import learner_name
-from aioli.report.document import Document, Tile, gain, notes, section, terms, write_document
+from aioli.report.document import Document, Tile, closing_tiles, gain, notes, section, terms, write_document
 from aioli.report.markup import Markup, join, short, tag, text
 from aioli.report.record import Record
 from aioli.report.wording import duration, figure, finite, percent, whole
@@ -94,7 +94,7 @@ def _tiles(record: Record) -> list[Tile]:
     """Return the essential numbers; what was not measured has no tile."""
     summary = record.summary
     loss, base, ece = finite(summary.log_loss), finite(summary.base_rate), finite(summary.ece)
-    auc, proven = finite(summary.auc), finite(summary.certificate)
+    auc = finite(summary.auc)
     tiles: list[Tile] = []
     if loss is not None:
         tiles.append(("Log loss, nats a row", figure(loss), gain(loss, base)))
@@ -104,12 +104,7 @@ def _tiles(record: Record) -> list[Tile]:
         tiles.append(("AUC", figure(auc), f"{within}a coin has 0.5"))
     if ece is not None:
         tiles.append(("Calibration error", percent(ece), "mean gap of announced and observed"))
-    pace = finite(record.rows_per_second)
-    tiles.append(("Rows", whole(summary.rows), "" if pace is None else f"{whole(pace)} a second"))
-    if proven is not None:
-        each = f"{figure(proven / summary.rows, 2)} a row beyond the best model, proven" if summary.rows else ""
-        tiles.append(("Certificate, nats", f"≤ {figure(proven)}", each))
-    return tiles
+    return [*tiles, *closing_tiles(summary.rows, record.rows_per_second, summary.certificate)]
 
 
 def _scores(record: Record) -> Markup:

@@ -41,9 +41,9 @@ def test_a_ticket_keeps_what_each_bandwidth_said(make: Callable[[], FeatureMapLe
         assert_array_equal(tickets.memory[:, i], each.logits(mixture.scaling(X[150:])))
     assert tickets.memory.shape == (50, len(RATIOS) + MEMORY)
     learner.learn_many(X[150:], y[150:], announced=tickets)
-    assert mixture.late is not None
-    assert mixture.late.awake
-    assert learner.bandwidths_ == dict(zip(RATIOS, mixture.late.shares.tolist(), strict=True))
+    assert mixture.combination.late is not None
+    assert mixture.combination.late.awake
+    assert learner.bandwidths_ == dict(zip(RATIOS, mixture.combination.late.shares.tolist(), strict=True))
 
 
 @pytest.mark.parametrize("make", MAKERS)
@@ -57,7 +57,7 @@ def test_rows_announced_before_there_is_a_map_are_learned_on_it(make: Callable[[
     before = learner.loss
     learner.learn_many(X[:3], y[:3], announced=early)
     assert_allclose(learner.loss - before, 3.0 * np.log(2.0))
-    late = mixture_of(learner).late
+    late = mixture_of(learner).combination.late
     assert late is not None
     assert late.awake
 

@@ -105,16 +105,10 @@ class ClassOnlineToBatch(KeepsStates[ClassLearner]):
 
     def learn(self, x: object, y: object, weight: float = 1.0) -> Vector:
         """Learn from one row and its label; return the probabilities that the learner announced before the label."""
-        before = copy.deepcopy(self.learner_) if self._reservoir.next == self.rounds + 1 else None
         if weight == 1.0:
-            announced = self.learner_.learn(x, y)
-        else:
-            row = as_matrix(x, width=self.n_features_, names=self.feature_names_, single=True)
-            announced = np.asarray(learn_rows(self.learner_, row, [y], [weight])[0])
-        if before is not None:
-            self._keep(before)
-        self.rounds += 1
-        return announced
+            return self._learned(lambda: self.learner_.learn(x, y))
+        row = as_matrix(x, width=self.n_features_, names=self.feature_names_, single=True)
+        return self._learned(lambda: np.asarray(learn_rows(self.learner_, row, [y], [weight])[0]))
 
     # ---- within
 

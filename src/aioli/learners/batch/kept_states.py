@@ -3,7 +3,7 @@
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, NoReturn, Self, TypeVar
 
@@ -32,6 +32,7 @@ ALONE = {  # not with its earlier states
 }
 
 Kept = TypeVar("Kept", bound=AnyLearner)
+Said = TypeVar("Said", float, Vector)
 
 
 class KeepsStates(RemembersParts, Generic[Kept]):
@@ -202,6 +203,15 @@ class KeepsStates(RemembersParts, Generic[Kept]):
 
     def _averaged(self) -> list[Kept]:
         return [self._kept[slot] for slot in self._slots()] or [self.learner_]
+
+    def _learned(self, learn: Callable[[], Said]) -> Said:
+        """Let the learner learn one row; return what it announced, and keep its state before where it is chosen."""
+        before = copy.deepcopy(self.learner_) if self._reservoir.next == self.rounds + 1 else None
+        announced = learn()
+        if before is not None:
+            self._keep(before)
+        self.rounds += 1
+        return announced
 
     def _keep(self, state: Kept) -> None:
         slot = self._reservoir.admit()

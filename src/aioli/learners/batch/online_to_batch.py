@@ -1,6 +1,5 @@
 """Online to batch: one pass over the rows makes a model with a bound on its excess risk."""
 
-import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -138,16 +137,10 @@ class OnlineToBatch(KeepsStates[Learner]):
 
     def learn(self, x: object, y: object, weight: float = 1.0) -> float:
         """Learn from one row and its label; return the probability that the learner announced before the label."""
-        before = copy.deepcopy(self.learner_) if self._reservoir.next == self.rounds + 1 else None
         if weight == 1.0:
-            announced = self.learner_.learn(x, y)
-        else:
-            row = as_matrix(x, width=self.n_features_, names=None, single=True)
-            announced = float(learn_rows(self.learner_, row, [as_label(y)], [weight])[0])
-        if before is not None:
-            self._keep(before)
-        self.rounds += 1
-        return announced
+            return self._learned(lambda: self.learner_.learn(x, y))
+        row = as_matrix(x, width=self.n_features_, names=None, single=True)
+        return self._learned(lambda: float(learn_rows(self.learner_, row, [as_label(y)], [weight])[0]))
 
     # ---- within
 

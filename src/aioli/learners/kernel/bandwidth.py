@@ -31,9 +31,9 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
+from aioli.states.mixture.combination import Combination
 from aioli.states.mixture.late import LateMixture
-from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
-from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows
+from aioli.states.mixture.mixture import Mixture
 
 __all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]
 
@@ -76,8 +76,7 @@ class BandwidthMixture(Forecaster):
         self.unheard: Vector = np.zeros(len(RATIOS))
         self.scaling: Scaling | None = None
         self.maps: list[Forecaster] = []
-        self.mixture = Mixture(np.ones(len(RATIOS)))
-        self.late: LateMixture | None = None  # from the first announcement on
+        self.combination = Combination(np.ones(len(RATIOS)))
 
     @property
     def width(self) -> int:
@@ -97,30 +96,23 @@ class BandwidthMixture(Forecaster):
     @property
     def shares(self) -> Vector:
         """Return how much of the mixture each bandwidth holds now."""
-        return self.late.shares if self.late is not None and self.late.awake else self.mixture.shares
+        return self.combination.shares
 
     def logits(self, X: Matrix) -> Vector:
         """Return each row's log-odds, as if it came next; 0 before there is a map."""
-        if self.scaling is None:
-            return np.zeros(len(X))
-        Z = self._asked(X)
-        if self.late is not None:
-            return self.late.announce(self.mixture, Z)[0]
-        out = np.empty(len(Z))
-        announce_rows(self.mixture.buffer.copy(), Z, out)  # its own: threads may predict side by side
-        return out
+        return np.zeros(len(X)) if self.scaling is None else self.combination.logits(self._asked(X))
 
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
         """Return each row's log-odds, as if it came next, and the memory of its announcement: each bandwidth's too."""
-        return self._hear_announcements().announce(self.mixture, self._asked(X))
+        return self.combination.announce(self._asked(X))
 
     def forget_announcing(self) -> None:
         """Drop what came to life with the first announcement, which was taken back."""
-        self.late = None
+        self.combination.forget_announcing()
 
     def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; return each row's probability before its label."""
-        if delayed is not None and delayed.memory.shape[1] not in (0, len(RATIOS) + MEMORY):
+        if delayed is not None and delayed.memory.shape[1] not in (0, self.combination.memory_width):
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
         stakes = np.ones(len(X)) if weights is None else weights
         said = np.empty(len(X))
@@ -160,10 +152,10 @@ class BandwidthMixture(Forecaster):
         """Return the sample of rows and the sums, and once there is a scaling, the mixture and every feature map."""
         parts = {"sample": self.sample.snapshot()}
         if self.scaling is not None:
-            parts |= {"scaling": self.scaling.snapshot(), "mixture": self.mixture.snapshot()}
+            parts |= {"scaling": self.scaling.snapshot(), "mixture": self.combination.mixture.snapshot()}
             parts |= {f"map {i}": feature_map.snapshot() for i, feature_map in enumerate(self.maps)}
-        if self.late is not None:
-            parts["late"] = self.late.snapshot()
+        if self.combination.late is not None:
+            parts["late"] = self.combination.late.snapshot()
         arrays = {"tally": self.tally.copy(), "unheard": self.unheard.copy()}
         return Snapshot("BandwidthMixture", {"kernel": self.kernel}, arrays, parts)
 
@@ -179,21 +171,21 @@ class BandwidthMixture(Forecaster):
         whole.unheard[...] = snapshot.array("unheard", whole.unheard.shape)
         if "scaling" in snapshot.parts:
             whole.scaling = Scaling.restore(snapshot.part("scaling"))
-            whole.mixture = Mixture.restore(snapshot.part("mixture"))
+            whole.combination.mixture = Mixture.restore(snapshot.part("mixture"))
             whole.maps = [source.restore(snapshot.part(f"map {i}")) for i in range(len(RATIOS))]
             widths = {whole.scaling.unit.size, *(feature_map.width for feature_map in whole.maps)}
-            if widths != {whole.width} or whole.mixture.prior.size != len(RATIOS):
+            if widths != {whole.width} or whole.combination.members != len(RATIOS):
                 raise SnapshotRefused(f"in a BandwidthMixture, parts of {sorted(widths)} columns came together")
         if "late" in snapshot.parts:
-            whole.late = LateMixture.restore(snapshot.part("late"))
-            if whole.late.shares.size != len(RATIOS):
-                raise SnapshotRefused(f"in a BandwidthMixture, late labels have {whole.late.shares.size} shares")
+            whole.combination.late = late = LateMixture.restore(snapshot.part("late"))
+            if late.shares.size != len(RATIOS):
+                raise SnapshotRefused(f"in a BandwidthMixture, late labels have {late.shares.size} shares")
         return whole
 
     # ---- within
 
     def _heard(self) -> list[int]:
-        return [i for i in range(len(self.maps)) if self.mixture.prior[i] > 0.0]
+        return [i for i in range(len(self.maps)) if self.combination.mixture.prior[i] > 0.0]
 
     def _asked(self, X: Matrix) -> Matrix:
         """Return each bandwidth's log-odds of each row, as if it came next; 0 before there is a map."""
@@ -204,11 +196,6 @@ class BandwidthMixture(Forecaster):
                 Z[:, i] = self.maps[i].logits(U)
         return Z
 
-    def _hear_announcements(self) -> LateMixture:
-        if self.late is None:
-            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
-        return self.late
-
     def _announced(self, U: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None = None) -> Vector:
         """Let each map play the rows by itself; return the log-odds of the mixture of what they announced.
 
@@ -218,19 +205,9 @@ class BandwidthMixture(Forecaster):
         plain = None if (stakes == 1.0).all() else stakes
         for i in self._heard():
             Z[:, i] = finite_logit_many(self.maps[i].play(U, y, plain, None))
-        told = delayed is not None and delayed.memory.shape[1] > 0
-        if self.late is None and not told:
-            said = np.empty(len(U))
-            combine_rows(self.mixture.buffer, Z, y, stakes, said)
-            return said
-        layer = self._hear_announcements()
-        said_now = len(RATIOS) + (WHOLE if layer.awake else PROMPT)
-        kept = np.full((len(U), len(RATIOS) + MEMORY), math.nan)
-        late = np.zeros(len(U))
-        if delayed is not None and told:
-            kept[...], late = delayed.memory, delayed.late
-        layer.answer(self.mixture, Z, y, stakes, kept, late)
-        return kept[:, said_now].copy()
+        if delayed is None or delayed.memory.shape[1] == 0:
+            return self.combination.answer(Z, y, stakes)
+        return self.combination.answer(Z, y, stakes, delayed.memory, delayed.late)
 
     def _play(self, X: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None) -> Vector:
         said = np.zeros(len(X)) if self.scaling is None else self._announced(self.scaling(X), y, stakes, delayed)
@@ -254,20 +231,14 @@ class BandwidthMixture(Forecaster):
             if whole:
                 self._announced(now(rows), y, stakes)
         elif self.rounds >= RETIRING:
-            unheard = self.mixture.negligible()
-            if self.late is not None and self.late.awake:
-                unheard = np.minimum(unheard, self.late.negligible())
+            unheard = self.combination.negligible()
             for i in np.flatnonzero(unheard * self.unheard):
-                self.mixture.retire(int(i))
-                if self.late is not None:
-                    self.late.retire(int(i))
+                self.combination.retire(int(i))
             self.unheard[:] = unheard
         self.sample.thin()
 
     def _begin(self, scaling: Scaling) -> None:
         self.scaling = scaling
         self.maps = [self.source.fresh(self.width, ratio, i) for i, ratio in enumerate(RATIOS)]
-        self.mixture = Mixture(np.ones(len(RATIOS)))
-        if self.late is not None:
-            self.late = LateMixture(self.mixture.prior, self.mixture.shares)
+        self.combination = self.combination.begun_anew()
         self.unheard[:] = 0.0

@@ -91,6 +91,13 @@ class Combination:
         if self.late is not None:
             self.late.revive(member, share)
 
+    def begun_anew(self) -> Self:
+        """Return a combination that has heard nothing, of as many members; it hears announcements where this did."""
+        anew = type(self)(np.ones(self.members))
+        if self.late is not None:
+            anew._hear_announcements()
+        return anew
+
     def forget_announcing(self) -> None:
         """Drop what came to life with the first announcement, which was taken back."""
         self.late = None
