@@ -286,6 +286,7 @@ def test_what_is_refused_says_why_and_leaves_no_trace() -> None:
 
 def test_without_scikit_learn_the_import_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "sklearn.base", None)
-    monkeypatch.delitem(sys.modules, "aioli.sklearn")
+    for module in ("aioli.sklearn", "aioli.sklearn_parts"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     with pytest.raises(ImportError, match=r"pip install 'aioli-online\[sklearn\]'"):
         importlib.import_module("aioli.sklearn")
