@@ -1,18 +1,15 @@
 """Auto: the learner that needs no tuning."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
-from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
+from aioli.errors import CapabilityMissing, ParameterRefused
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
-from aioli.learners.auto.chosen_columns import ChosenColumns
-from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert, experts_within, with_budget
-from aioli.learners.auto.guests import batch_guests, guests_of
 from aioli.learners.auto.narrow_and_wide import NarrowAndWide
+from aioli.learners.auto.players import Player, PlayersOf
 from aioli.learners.base import ColumnLearner
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
@@ -32,11 +29,6 @@ if TYPE_CHECKING:
     from aioli.learners.auto.device_auto import DeviceAuto
 
 __all__ = ["Auto"]
-
-# budget: trees of the forest and random features that play beside the linear experts
-COMPANIONS = {"fast": None, "usual": (12, 128), "best": (20, 256)}
-Dense = DenseEnsemble | BendingEnsemble
-Player = Dense | NarrowAndWide | Wide
 
 
 class Auto(Parametrised, RemembersParts, ColumnLearner):
@@ -156,7 +148,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         self.refit = refit
         if guests:
             self.capabilities -= {Capability.SAVES}
-        self._player: Player = self._fresh()
+        self._player: Player = self._players.fresh()
         self._begun = False  # from the first row on, the player stays
 
     # ---- one row
@@ -368,29 +360,8 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, with_budget(given))
-        part = given.part("player")
-        if part.kind == "NarrowAndWide":
-            narrow = learner._recalled(part.part("narrow"))
-            if isinstance(narrow, Wide):
-                raise SnapshotRefused(f"in a {part.kind}, the narrow player is a wide one")
-            learner._begin(NarrowAndWide(narrow, learner.pairs).recall(part))
-        else:
-            learner._begin(learner._recalled(part))
+        learner._begin(learner._players.restored(given.part("player")))
         return learner
-
-    def _recalled(self, part: Snapshot) -> Dense | Wide:
-        """Return the player of a snapshot, which must be one that the parameters allow."""
-        fresh = self._dense()
-        if part.kind == "BendingEnsemble" and isinstance(fresh, BendingEnsemble):
-            return fresh.recall(part)
-        player: DenseEnsemble | Wide = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
-        if player.experts != self.experts:
-            raise SnapshotRefused(f"in an Auto, {player.experts} experts play, not {self.experts}")
-        if not isinstance(player, (Wide, type(fresh))) or (
-            isinstance(player, DenseEnsemble) and player.budget != self.budget
-        ):
-            raise SnapshotRefused(f"in an Auto, others play than the budget {self.budget!r} allows")
-        return player
 
     def __repr__(self) -> str:
         given = {"experts": (self.experts, None), "budget": (self.budget, "usual"), "pairs": (self.pairs, False)}
@@ -399,20 +370,9 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
 
     # ---- within
 
-    def _fresh(self) -> Dense | NarrowAndWide:
-        """Return who plays rows that are not wide, or whatever they are where pairs are asked for."""
-        return NarrowAndWide(self._dense(), paired=True) if self.pairs else self._dense()
-
-    def _dense(self) -> Dense:
-        dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
-        companions: list[Companion] = []
-        if sizes is not None and self.experts is None:
-            again = partial(_bending_ensemble, self.budget, sizes)
-            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again)]
-        if self.budget == "best" and self.experts is None:
-            companions += batch_guests()
-        companions += guests_of(self.guests, self.refit)
-        return BendingEnsemble(dense, companions) if companions else dense
+    @property
+    def _players(self) -> PlayersOf:
+        return PlayersOf(self.experts, self.budget, self.guests, self.refit, self.pairs)
 
     def _player_of(self, X: object, single: bool = False) -> Player:
         """Return who would play if these rows came first; whoever has announced a row plays."""
@@ -428,7 +388,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         self._player._withdraw(announcements)
         if not self._begun and isinstance(self._player, Wide) and not self._player.has_announced:
             names = self.feature_names_
-            self._player = self._fresh()  # until the first row, who plays is open
+            self._player = self._players.fresh()  # until the first row, who plays is open
             self._player.feature_names_ = names
 
     def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
@@ -445,8 +405,3 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         self._player, self._begun = player, player.n_features_ is not None
         if isinstance(player, DenseEnsemble) and player.on_fixed_columns:
             self.capabilities |= {Capability.MERGES, Capability.SHARDS}
-
-
-def _bending_ensemble(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
-    """Return linear experts with a forest and random features, which have learned from no row."""
-    return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])

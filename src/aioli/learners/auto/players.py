@@ -1,0 +1,76 @@
+"""Who plays the rows of Auto, by its parameters: linear experts, companions that bend beside them, or wide experts."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TypeAlias
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.chosen_columns import ChosenColumns
+from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.auto.guests import batch_guests, guests_of
+from aioli.learners.auto.narrow_and_wide import NarrowAndWide
+from aioli.learners.wide import Wide
+from aioli.snapshots.tree import Snapshot
+
+__all__ = ["Dense", "Player", "PlayersOf"]
+
+# budget: trees of the forest and random features that play beside the linear experts
+COMPANIONS = {"fast": None, "usual": (12, 128), "best": (20, 256)}
+Dense: TypeAlias = DenseEnsemble | BendingEnsemble
+Player: TypeAlias = Dense | NarrowAndWide | Wide
+
+
+@dataclass(frozen=True)
+class PlayersOf:
+    """Makes the players that parameters of `Auto`, under the same names, ask for."""
+
+    experts: int | None
+    budget: str
+    guests: Sequence[object]
+    refit: str | int | None
+    pairs: bool
+
+    def fresh(self) -> Dense | NarrowAndWide:
+        """Return who plays rows that are not wide, or whatever they are where pairs are asked for."""
+        return NarrowAndWide(self._dense(), paired=True) if self.pairs else self._dense()
+
+    def restored(self, part: Snapshot) -> Player:
+        """Return the player of a snapshot, which must be one that the parameters allow."""
+        if part.kind != "NarrowAndWide":
+            return self._recalled(part)
+        narrow = self._recalled(part.part("narrow"))
+        if isinstance(narrow, Wide):
+            raise SnapshotRefused(f"in a {part.kind}, the narrow player is a wide one")
+        return NarrowAndWide(narrow, self.pairs).recall(part)
+
+    def _dense(self) -> Dense:
+        dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
+        companions: list[Companion] = []
+        if sizes is not None and self.experts is None:
+            again = partial(_bending_ensemble, self.budget, sizes)
+            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again)]
+        if self.budget == "best" and self.experts is None:
+            companions += batch_guests()
+        companions += guests_of(self.guests, self.refit)
+        return BendingEnsemble(dense, companions) if companions else dense
+
+    def _recalled(self, part: Snapshot) -> Dense | Wide:
+        fresh = self._dense()
+        if part.kind == "BendingEnsemble" and isinstance(fresh, BendingEnsemble):
+            return fresh.recall(part)
+        player: DenseEnsemble | Wide = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
+        if player.experts != self.experts:
+            raise SnapshotRefused(f"in an Auto, {player.experts} experts play, not {self.experts}")
+        if not isinstance(player, (Wide, type(fresh))) or (
+            isinstance(player, DenseEnsemble) and player.budget != self.budget
+        ):
+            raise SnapshotRefused(f"in an Auto, others play than the budget {self.budget!r} allows")
+        return player
+
+
+def _bending_ensemble(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
+    """Return linear experts with a forest and random features, which have learned from no row."""
+    return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])
