@@ -14,6 +14,7 @@ import numpy as np
 from aioli.learners.classes.class_aioli import ClassAIOLI
 from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
+from benchmarks.class_auto_speed import river_rows
 from benchmarks.table import Comparison, as_text, compare, comparison_table
 from benchmarks.timing import Prepare, Run, side_by_side
 
@@ -56,20 +57,7 @@ def _aioli(X: Matrix, codes: Codes, classes: int) -> Prepare:
 
 
 def _river(X: Matrix, codes: Codes) -> Prepare:
-    softmax = importlib.import_module("river.linear_model").SoftmaxRegression
-    rows, labels = [dict(enumerate(x.tolist())) for x in X], codes.tolist()
-
-    def prepare() -> Run:
-        learner = softmax()
-
-        def run() -> None:
-            for x, label in zip(rows, labels, strict=True):
-                learner.predict_proba_one(x)
-                learner.learn_one(x, label)
-
-        return run
-
-    return prepare
+    return river_rows(X, codes, importlib.import_module("river.linear_model").SoftmaxRegression)
 
 
 def main() -> int:

@@ -96,7 +96,7 @@ def _cell(method: Method, X: Matrix, codes: Codes, classes: int, *, ours: bool) 
     if np.isnan(p).all():
         return "–"
     loss, accuracy = class_scores(p, codes, smooth=not ours)
-    return f"{loss:.3f}/{accuracy:.3f} {1e6 * spent / len(X):.0f} µs"
+    return f"{loss:.4f}/{accuracy:.3f} {1e6 * spent / len(X):.0f} µs"
 
 
 def _in_order(learner: ClassAuto, X: Matrix, codes: Codes, classes: int) -> Matrix:

@@ -13,7 +13,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Vector
 
-__all__ = ["Prepare", "Run", "Spread", "exponent", "side_by_side"]
+__all__ = ["Prepare", "Run", "Spread", "exponent", "side_by_side", "timed"]
 
 Run = Callable[[], object]
 Prepare = Callable[[], Run]  # makes a fresh contender, untimed, and returns the run that is timed
@@ -39,7 +39,7 @@ def side_by_side(contenders: Mapping[str, Prepare], repeats: int) -> dict[str, V
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     for _ in range(repeats + 1):
         for name, prepare in contenders.items():
-            seconds[name].append(_timed(prepare()))
+            seconds[name].append(timed(prepare()))
     return {name: np.array(values[1:]) for name, values in seconds.items()}
 
 
@@ -49,7 +49,8 @@ def exponent(sizes: Vector, times: Vector) -> float:
     return float(slope)
 
 
-def _timed(run: Run) -> float:
+def timed(run: Run) -> float:
+    """Return the seconds of a run, during which no garbage is collected."""
     collecting = gc.isenabled()
     gc.disable()  # as timeit does: one contender's garbage must not be another's pause
     try:

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import aioli
-from aioli import ClassAIOLI
+from aioli import AIOLI, Auto, ClassAIOLI
 from aioli.cli import main
+from aioli.commands.told import ball_of
 from aioli.evaluate.class_hindsight import best_in_class_ball, classes_seen
 from aioli.store.models import load_model
 from aioli.streams.filestream import FileStream, Reading
@@ -261,3 +262,14 @@ def test_the_regret_of_auto_is_against_one_model_a_class(flowers: Path, capsys: 
     assert found["regret"] <= found["certificate"]
     again = summary([*asked, "--no-regret"], capsys)
     assert again["regret"] is None
+
+
+def test_the_models_that_a_certificate_is_against_are_named_in_words() -> None:
+    X, y = np.eye(3)[[0, 1, 2, 0]], [0, 1, 2, 0]
+    full, constant = AIOLI(classes=range(3), radius=2), Auto(classes=range(3), experts=1)
+    for learner in (full, constant):
+        learner.learn_many(X, y)
+    assert ball_of(full, full.certificate()) == "every softmax model with ‖W‖ ≤ 2"
+    assert ball_of(constant, constant.certificate()) == "constant probabilities"
+    rest = AIOLI(classes=range(3), radius=2, structure="one_vs_rest")
+    assert ball_of(rest, rest.certificate()).endswith("games of two classes, with ‖W‖ ≤ 2")

@@ -1,5 +1,7 @@
 """What is told of a run in words: its certificate, where the loss changed, columns that should be looked at."""
 
+import math
+
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.doubts import doubts
 from aioli.evaluate.original_columns import columns_as_taught
@@ -50,7 +52,10 @@ def ball_of(learner: AnyLearner, certificate: Certificate) -> str:
     """Return in words the ball of models that the certificate holds against."""
     whose = f" of {certificate.against}" if certificate.against else ""
     if knows_classes(learner):
-        return f"every softmax model{whose} with ‖W‖ ≤ {certificate.radius:g}"
+        within = f"with ‖W‖ ≤ {certificate.radius:g}"
+        if not certificate.against:
+            return f"every softmax model {within}"
+        return f"{certificate.against}, {within}" if math.isfinite(certificate.radius) else certificate.against
     if _learns_functions(learner):
         return f"every function{whose or ' of the kernel'} with ‖f‖ ≤ {certificate.radius:g}"
     return f"every linear model{whose} with ‖θ‖ ≤ {certificate.radius:g}"

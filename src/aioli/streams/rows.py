@@ -164,7 +164,8 @@ def as_labels(y: object, count: int) -> Vector:
     wrong = ~(labels.astype(bool) | zero | minus)
     if wrong.any():
         t = int(np.argmax(wrong))
-        raise LabelRefused(f"the label is {values[t]!r}", row=t, value=values[t].item(), remedy=GIVE_LABELS)
+        label = values[t].item()
+        raise LabelRefused(f"the label is {label!r}", row=t, value=label, remedy=GIVE_LABELS)
     if zero.any() and minus.any():
         t = int(np.argmax(minus if values[np.argmax(zero | minus)] == 0 else zero))
         remedy = "one of them must be the other"
