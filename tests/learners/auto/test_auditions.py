@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from numpy.testing import assert_allclose
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto import auditions
@@ -12,14 +13,16 @@ from aioli.snapshots.tree import Snapshot
 HEARD = np.zeros(3)
 
 
-def played(gains: Vector, behind: tuple[float, float] = (1.2, 1.3), linear: float = 0.4) -> Auditions:
+def played(
+    gains: Vector, behind: tuple[float, float] = (1.2, 1.3), linear: float = 0.4, late: int | None = None
+) -> Auditions:
     """Play an audition of so many rows, with reviews that retire nobody until the last, which is due."""
     made = Auditions([[1], [2]])
     for first in range(0, len(gains), auditions.REVIEW):
         g = gains[first : first + auditions.REVIEW]
         one, lost = np.ones(len(g)), np.full(len(g), linear)
         made.losses[:] = lost.sum() * np.array([1.0, *behind])
-        made.count_gains(g, lost, one)
+        made.count_gains(g, lost, one, None if late is None else np.full(len(g), float(late)))
         made.count(lost - g, one)
         if first + len(g) < len(gains):
             made.retiring([False, False], [False, False], HEARD)
@@ -46,6 +49,30 @@ def test_companions_that_cost_retire_when_the_rows_have_decided(rng: np.random.G
     noisy = rng.normal(scale=0.5, size=4 * auditions.REVIEW)
     assert leaving(played(noisy - noisy.mean() - 0.1, behind=(1.0, 1.0))) == [0, 1]
     assert leaving(played(noisy[: 2 * auditions.REVIEW] - 0.1, behind=(1.5, 1.05))) == [0]
+
+
+def test_rows_whose_labels_come_late_are_observed_together(rng: np.random.Generator) -> None:
+    batches = np.repeat([-0.3, 0.2, -0.2, 0.05], auditions.REVIEW)  # a row is as its batch is: four observations
+    assert leaving(played(batches, behind=(1.0, 1.0))) == [0, 1]
+    assert leaving(played(batches, behind=(1.0, 1.0), late=auditions.REVIEW - 1)) == []
+    first = np.full(2 * auditions.REVIEW, -0.1)
+    assert leaving(played(first, behind=(1.5, 1.5))) == [0, 1]
+    assert leaving(played(first, behind=(1.5, 1.5), late=auditions.REVIEW - 1)) == []  # two say nothing of the others
+    noisy = rng.normal(scale=0.5, size=4 * auditions.REVIEW)
+    assert leaving(played(noisy - noisy.mean() - 0.1, behind=(1.0, 1.0), late=9)) == [0, 1]
+
+
+def test_late_rows_are_observed_alike_however_they_come(rng: np.random.Generator) -> None:
+    gains, lost, one = rng.normal(size=900), np.ones(900), np.ones(900)
+    at_once, one_by_one = Auditions([[1]]), Auditions([[1]])
+    late = np.full(900, 29.0)
+    for made in (at_once, one_by_one):
+        made.count(np.zeros(auditions.SETTLED), np.ones(auditions.SETTLED))
+    at_once.count_gains(gains, lost, one, late)
+    for t in range(900):
+        row = slice(t, t + 1)
+        one_by_one.count_gains(gains[row], lost[row], one[row], late[row])
+    assert_allclose(at_once.totals, one_by_one.totals, rtol=1e-12, atol=1e-10)  # sums of 900 numbers in another order
 
 
 def test_a_companion_that_was_dismissed_retires_and_one_without_influence_at_two_reviews() -> None:
@@ -76,5 +103,9 @@ def test_a_file_from_before_gains_were_counted_row_by_row_is_read() -> None:
     assert made.rounds == 0
     assert made.loss == 1.0
     assert not made.totals[auditions.EVIDENCE].any()
+    row_by_row = np.arange(float(auditions.ROW_BY_ROW))
+    made.recall(Snapshot("BendingEnsemble", arrays=arrays | {"totals": row_by_row}))
+    assert made.totals[: row_by_row.size].tolist() == row_by_row.tolist()
+    assert not made.totals[row_by_row.size :].any()
     with pytest.raises(SnapshotRefused):
         made.recall(Snapshot("BendingEnsemble", arrays=arrays | {"totals": np.zeros(7)}))

@@ -10,6 +10,10 @@ mean $\bar g$ and a standard error s; below they are in parts of the linear expe
 - All retire after four reviews if $\bar g + 2s$ is below 0.2 %, after sixteen if $\bar g$ is.
 - A companion retires that has no influence at two reviews running.
 
+Rows whose labels come late are no evidence one by one: the same labels are missing for all of them, and what goes wrong
+in one goes wrong in its neighbours. So 1 + delay of them are one observation, the sum of their gains, and s is the
+error of such sums, known from the fourth on; rows in time are one observation each.
+
 Where all have retired they begin anew when the linear experts' loss rises, or when 128 times as many rows have come;
 that is looked at every 4,000 rows.
 """
@@ -35,9 +39,14 @@ AGAIN = 128  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the linear experts' loss, beside what it was since: then they do so at once
 
 EARLIER = 9  # numbers of files from before the gain of every row was counted
-COUNTED = EARLIER + 1
-ROUNDS, LOSS, LATE, SEEN, GAINED, AT_STAKE, BEGUN, RETIRED, CALM, SQUARES = range(COUNTED)
-EVIDENCE = [SEEN, GAINED, AT_STAKE, SQUARES]  # weight of the rows, gains, linear losses, squared gains
+ROW_BY_ROW = 10  # numbers of files from before late rows were observed together
+COUNTED = ROW_BY_ROW + 3
+ROUNDS, LOSS, LATE, SEEN, GAINED, AT_STAKE, BEGUN, RETIRED, CALM, SQUARES = range(ROW_BY_ROW)
+LATE_SUMS, OPEN_ROWS, OPEN_GAIN = range(ROW_BY_ROW, COUNTED)
+# weight of the rows in time, gains, linear losses, squared observations; of late rows: the sums that are complete, and
+# the rows and the gain of the one that is not
+EVIDENCE = [SEEN, GAINED, AT_STAKE, SQUARES, LATE_SUMS, OPEN_ROWS, OPEN_GAIN]
+FEW_SUMS = 4  # below it nothing is known of how they vary
 
 
 class Auditions:
@@ -83,12 +92,29 @@ class Auditions:
         """Count rows, given the whole's loss of each."""
         self.totals[: LATE + 1] += np.array([len(losses), weights @ losses, late])
 
-    def count_gains(self, gains: Vector, linear: Vector, weights: Vector) -> None:
-        """Count what the companions saved on each row, before `count` does: those since the 512th."""
+    def count_gains(self, gains: Vector, linear: Vector, weights: Vector, late: Vector | None = None) -> None:
+        """Count what the companions saved on each row, before `count` does: those since the 512th.
+
+        `late` is how many rows late each label is; None where all come in time.
+        """
         first = max(0, int(SETTLED - self.totals[ROUNDS] + self.totals[BEGUN]))
-        if first < len(gains):
-            g, w = gains[first:], weights[first:]
-            self.totals[EVIDENCE] += [w.sum(), w @ g, w @ linear[first:], w @ (g * g)]
+        if first >= len(gains):
+            return
+        g, w, totals = gains[first:], weights[first:], self.totals
+        if late is None or not late.any():
+            totals[[SEEN, GAINED, AT_STAKE, SQUARES]] += [w.sum(), w @ g, w @ linear[first:], w @ (g * g)]
+            return
+        totals[[GAINED, AT_STAKE]] += [w @ g, w @ linear[first:]]
+        rows = 1 + int(late.max())  # of one observation
+        begin = 0
+        while begin < len(g):
+            part = slice(begin, begin + max(1, rows - int(totals[OPEN_ROWS])))
+            totals[OPEN_ROWS] += len(g[part])
+            totals[OPEN_GAIN] += w[part] @ g[part]
+            if totals[OPEN_ROWS] >= rows:
+                totals[[LATE_SUMS, SQUARES]] += [1.0, totals[OPEN_GAIN] ** 2]
+                totals[[OPEN_ROWS, OPEN_GAIN]] = 0.0
+            begin = part.stop
 
     def begins_anew(self) -> bool:
         """Review where nobody plays: whether the linear experts' loss has risen, or rows have become many more."""
@@ -133,8 +159,12 @@ class Auditions:
 
     def _gain(self) -> tuple[float, float, float]:
         """Return what was gained on all rows of the evidence, the standard error of that sum, and what was at stake."""
-        seen, gained, at_stake, squares = self.totals[EVIDENCE].tolist()
-        return gained, math.sqrt(max(squares - gained * gained / max(seen, 1.0), 0.0)), at_stake
+        seen, gained, at_stake, squares, late_sums, open_rows, open_gain = self.totals[EVIDENCE].tolist()
+        observed = seen + late_sums
+        if (late_sums or open_rows) and observed < FEW_SUMS:
+            return gained, math.inf, at_stake
+        closed = gained - open_gain
+        return gained, math.sqrt(max(squares - closed * closed / max(observed, 1.0), 0.0)), at_stake
 
     def arrays(self) -> dict[str, Array]:
         """Return what is counted, for a snapshot."""
@@ -143,8 +173,9 @@ class Auditions:
     def recall(self, given: Snapshot) -> None:
         """Take over what `arrays` returned."""
         totals = given.array("totals", (None,))
-        if totals.size != EARLIER:
+        if totals.size not in (EARLIER, ROW_BY_ROW):
             totals = given.array("totals", self.totals.shape)
+        self.totals[...] = 0.0
         self.totals[: totals.size] = totals
         if totals.size == EARLIER:
             self.totals[EVIDENCE] = 0.0

@@ -282,7 +282,8 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         said = np.where(in_time, said, late)
         losses = softplus_many(np.where(y == 1.0, -said, said))
         if not alone:
-            self._auditions.count_gains(linear_losses - losses, linear_losses, weights)
+            rows_late = None if delayed is None else delayed.late
+            self._auditions.count_gains(linear_losses - losses, linear_losses, weights, rows_late)
         self._auditions.count(losses, weights, int(np.count_nonzero(~in_time)))
         self._review_when_due()
         return said
