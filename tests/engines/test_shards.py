@@ -8,11 +8,18 @@ from numpy.testing import assert_allclose
 from support import make_labels, state_by_definition, sums_of_surrogates
 
 from aioli import AIOLI, Forest
-from aioli.engines.shards import geometric_schedule, learn_in_shards, merge_shards
+from aioli.engines.shards import (
+    FAN_IN,
+    geometric_schedule,
+    learn_in_shards,
+    learn_shard,
+    merge_by_tree,
+    merge_shards,
+)
 from aioli.errors import CapabilityMissing, ParameterRefused
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.snapshots.codec import to_bytes
+from aioli.snapshots.codec import from_bytes, to_bytes
 
 
 def example_stream(n: int = 200) -> tuple[Matrix, Vector]:
@@ -89,6 +96,19 @@ def test_the_order_of_merging_does_not_matter_and_groups_may_merge_first() -> No
         ancestor = to_bytes(since.snapshot())
         assert merge_shards(home, ancestor) == to_bytes(in_order.snapshot())
         assert merge_shards([], ancestor) == ancestor
+
+
+def test_many_shards_are_merged_by_a_tree_of_groups() -> None:
+    X, y = example_stream(n=200)
+    since = to_bytes(AIOLI().snapshot())
+    homes = [learn_shard(since, part)[0] for part in parts_of(X, y, FAN_IN + 4)]
+    groups = [merge_shards(homes[:FAN_IN], since), merge_shards(homes[FAN_IN:], since)]
+    assert merge_by_tree(homes, since) == merge_shards(groups, since)
+    assert merge_by_tree(homes[:FAN_IN], since) == groups[0]
+    at_once, by_tree = (AIOLI.restore(from_bytes(merge(homes, since))) for merge in (merge_shards, merge_by_tree))
+    assert by_tree.rounds == 200
+    assert_allclose(by_tree.predict_many(X), at_once.predict_many(X), rtol=1e-10)
+    assert_allclose(by_tree.certificate(), at_once.certificate(), rtol=1e-10)
 
 
 def test_shards_that_grew_since_count_their_ancestor_once() -> None:

@@ -1,12 +1,14 @@
-"""A fleet over a stream of Spark's: played, killed with -9, started again, compared with one process bit for bit."""
+"""Spark beside one process, bit for bit: a fleet over a stream that is killed, one model over a frame."""
 
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -18,7 +20,7 @@ from aioli.snapshots.codec import to_bytes
 
 if os.environ.get("AIOLI_SPARK") != "1":
     pytest.skip(f"{SYSTEM} was not asked for Spark: AIOLI_SPARK=1, as .ci/run has it", allow_module_level=True)
-pytest.importorskip("pyspark")
+pyspark = pytest.importorskip("pyspark")
 if shutil.which("java") is None:
     pytest.skip("Java is not installed", allow_module_level=True)
 
@@ -43,11 +45,18 @@ def write_rows(folder: Path) -> tuple[list[str], Matrix, Vector]:
     return users, X, y
 
 
-def start(folder: Path) -> "subprocess.Popen[bytes]":
+def start(script: str, folder: Path) -> "subprocess.Popen[bytes]":
+    """A script of Spark's in a process of its own, whose folder of work is below this one too."""
+    home = folder / "home"
+    if not home.exists():
+        home.mkdir()
+        for entry in Path(pyspark.__file__).parent.iterdir():
+            (home / entry.name).symlink_to(entry)
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path), "PYSPARK_PYTHON": sys.executable}
+    environment |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, str(HERE / "spark_stream.py"), str(folder)],
+            [sys.executable, str(HERE / script), str(folder)],
             env=environment,
             stdout=log,
             stderr=log,
@@ -55,27 +64,31 @@ def start(folder: Path) -> "subprocess.Popen[bytes]":
         )
 
 
+def finish(process: "subprocess.Popen[bytes]", folder: Path) -> None:
+    """Wait until a script has come to its end; leave nothing of it behind."""
+    try:
+        assert process.wait(timeout=140) == 0, (folder / "log").read_text()[-3000:]
+    finally:
+        if process.poll() is None:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(timeout=30)
+
+
 def test_a_stream_that_was_killed_goes_on_as_one_process_would_have(tmp_path: Path) -> None:
     users, X, y = write_rows(tmp_path)
     fleet = Fleet(AIOLI(radius=2.0))
     p = fleet.learn_many(users, X, y)
-    first = start(tmp_path)
+    first = start("spark_stream.py", tmp_path)
     commits = tmp_path / "checkpoint" / "commits"
     for _ in range(1200):
         if first.poll() is not None or (commits.is_dir() and len(list(commits.glob("[0-9]*"))) >= 1):
             break
         time.sleep(0.1)
     assert first.poll() is None, (tmp_path / "log").read_text()[-2000:]
-    os.killpg(first.pid, 9)
+    os.killpg(first.pid, signal.SIGKILL)
     first.wait(timeout=30)
     assert not (tmp_path / "fleet.aioli").exists()
-    second = start(tmp_path)
-    try:
-        assert second.wait(timeout=120) == 0, (tmp_path / "log").read_text()[-3000:]
-    finally:
-        if second.poll() is None:
-            os.killpg(second.pid, 9)
-            second.wait(timeout=30)
+    finish(start("spark_stream.py", tmp_path), tmp_path)
     said = {row["seq"]: row["probability"] for row in json.loads((tmp_path / "said.json").read_text())}
     assert sorted(said) == list(range(FILES * EACH))
     np.testing.assert_allclose([said[t] for t in range(len(p))], p, atol=1e-15)  # JSON's fifteen digits
@@ -86,3 +99,54 @@ def test_a_stream_that_was_killed_goes_on_as_one_process_would_have(tmp_path: Pa
         assert isinstance(mine, AIOLI)
         assert isinstance(theirs, AIOLI)
         assert to_bytes(mine.snapshot()) == to_bytes(theirs.snapshot())
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """What `spark_model.py` saw on a cluster of two executors, one of which it killed."""
+    folder = tmp_path_factory.mktemp("frame")
+    finish(start("spark_model.py", folder), folder)
+    said: dict[str, Any] = json.loads((folder / "told.json").read_text())
+    said["file"] = AIOLI.load(folder / "model.aioli").rounds
+    return said
+
+
+def test_one_model_over_a_frame_is_that_of_one_process_though_an_executor_was_lost(told: dict[str, Any]) -> None:
+    assert len(told["killed"]) == 1
+    assert told["rounds"] == told["file"] == 600
+    assert told["merges"][0] == told["merges"][1] > 5
+    assert told["same learner"]
+    assert told["same announced"]
+
+
+def test_auto_over_a_frame_is_that_of_one_process(told: dict[str, Any]) -> None:
+    assert told["same Auto"]
+
+
+def test_predictions_are_a_column_of_the_frame(told: dict[str, Any]) -> None:
+    assert told["predictions differ by"] < 1e-14  # sums of products of many rows, grouped as their batches are
+    assert told["null where a feature is missing"] == [5]
+
+
+@pytest.mark.parametrize(
+    ("what", "said"),
+    [
+        ("repeated", "the row whose seq is 9: column 'seq' comes twice; drop repeated rows"),
+        ("no order", "a row of the frame: column 'seq' is missing; leave such rows out"),
+        ("no label", "the row whose seq is 11: the label is"),
+        ("infinite", "the row whose seq is 8: column 'b' is inf; drop it or fill it"),
+        ("text", "column 'c' holds string, no numbers; cast it, or leave it out"),
+        ("no column", "there is no column 'c'; there are seq, y, a, b"),
+    ],
+)
+def test_frames_that_cannot_be_learned_are_refused_by_row_and_column(
+    what: str, said: str, told: dict[str, Any]
+) -> None:
+    assert told["refused"][what].startswith(said)
+
+
+def test_a_task_that_fails_every_time_is_told_and_nothing_was_learned(told: dict[str, Any]) -> None:
+    is_named, note, learner = told["failure"]
+    assert is_named == "True"
+    assert "the learner given is as it was" in note
+    assert learner == repr(AIOLI())

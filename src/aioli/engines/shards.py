@@ -1,7 +1,7 @@
 """One model over shards: each shard's copy learns its own rows, and at the times of a schedule all become one.
 
 What moves are snapshots as bytes, so that a shard may be a thread, a process or a partition of a cluster: a round takes
-the learner out to every shard (`learn_shard`), and brings what they have become home into one (`merge_shards`).
+the learner out to every shard (`learn_shard`), and brings what they have become home into one (`merge_by_tree`).
 
 >>> import numpy as np
 >>> from aioli import AIOLI
@@ -31,16 +31,21 @@ from aioli.numerics.compiling import Vector
 from aioli.snapshots.codec import from_bytes, to_bytes
 
 __all__ = [
+    "FAN_IN",
     "Part",
     "ShardedRun",
+    "Taught",
+    "as_schedule",
     "geometric_schedule",
     "learn_in_shards",
     "learn_shard",
+    "merge_by_tree",
     "merge_shards",
     "require_shards",
 ]
 
 FIRST, FACTOR = 8, 4 / 3  # rows of a shard before the first merge, and by how much they grow until the next
+FAN_IN = 16  # learners that one merge takes in; more are merged in groups first, side by side where there are cores
 Part: TypeAlias = tuple[NDArray[Any], NDArray[Any]]  # rows and labels
 Taught: TypeAlias = tuple[bytes, Vector]  # the snapshot of a learner that went on, and what it announced
 Map: TypeAlias = Callable[[Callable[[Part], Taught], Sequence[Part]], Iterable[Taught]]
@@ -87,6 +92,14 @@ def geometric_schedule(rows: int, first: int = FIRST, factor: float = FACTOR) ->
     return [*ends, rows] if rows else []
 
 
+def as_schedule(schedule: Sequence[int]) -> list[int]:
+    """Return the numbers of rows of a schedule in rising order, or refuse what are none."""
+    ends = sorted(set(schedule))
+    if ends and not 0 < ends[0] <= ends[-1]:
+        raise ParameterRefused.unlike("schedule", schedule, "numbers of rows, from 1 on")
+    return ends
+
+
 def learn_in_shards(
     learner: Learner, parts: Sequence[Part], schedule: Sequence[int] | None = None, mapped: Map = map
 ) -> ShardedRun:
@@ -104,9 +117,7 @@ def learn_in_shards(
         Who lets the shards learn, such as the `map` of a pool of processes; one after the other by default.
     """
     longest = max((len(y) for _, y in parts), default=0)
-    ends = geometric_schedule(longest) if schedule is None else sorted(set(schedule))
-    if ends and not 0 < ends[0] <= ends[-1]:
-        raise ParameterRefused.unlike("schedule", schedule, "numbers of rows, from 1 on")
+    ends = geometric_schedule(longest) if schedule is None else as_schedule(schedule)
     if longest > (ends[-1] if ends else 0):
         ends = [*ends, longest]
     since = to_bytes(require_shards(learner).snapshot())
@@ -119,7 +130,7 @@ def learn_in_shards(
         for i, (home, p) in zip(waiting, taught, strict=True):
             announced[i].append(p)
             moved += len(since) + len(home)
-        since = merge_shards([home for home, _ in taught], since)
+        since = merge_by_tree([home for home, _ in taught], since)
     said = [np.concatenate(pieces) if pieces else np.empty(0) for pieces in announced]
     return ShardedRun(restore_learner(from_bytes(since)), said, len(ends), moved)
 
@@ -144,6 +155,17 @@ def merge_shards(homes: Iterable[bytes], since: bytes) -> bytes:
         learner = require_shards(restore_learner(from_bytes(home)))
         merged = learner if merged is None else merged.merge(learner, since=ancestor)
     return since if merged is None else to_bytes(merged.snapshot())
+
+
+def merge_by_tree(homes: Sequence[bytes], since: bytes) -> bytes:
+    """Return the snapshot of all shards' learners as one: groups of `FAN_IN` are merged, then groups of what they gave.
+
+    With as many shards or fewer, that is `merge_shards`. A cluster that merges the same groups elsewhere has the same
+    bits.
+    """
+    while len(homes) > FAN_IN:
+        homes = [merge_shards(homes[i : i + FAN_IN], since) for i in range(0, len(homes), FAN_IN)]
+    return merge_shards(homes, since)
 
 
 def require_shards(learner: object) -> Shards:

@@ -13,10 +13,11 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
+from aioli.engines.spark_frames import Frame, Session, require_columns
 from aioli.errors import FileRefused, ParameterRefused
 from aioli.fleet.fleet import Fleet
 from aioli.learners.aioli import AIOLI
@@ -24,11 +25,6 @@ from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["STATE_STORE", "FleetColumns", "fleet_of_checkpoint", "learn_fleet_stream"]
-
-Frame: TypeAlias = (
-    Any  # a data frame of pandas or of PySpark, neither of which has types that agree with mypy's strictness
-)
-Session: TypeAlias = Any
 
 STATE_STORE = {
     "spark.sql.streaming.stateStore.providerClass": (
@@ -71,12 +67,7 @@ def learn_fleet_stream(rows: Frame, columns: FleetColumns, learner: AIOLI | None
     functions = importlib.import_module("pyspark.sql.functions")
     if shards < 1:
         raise ParameterRefused.unlike("shards", shards, "a whole number of at least 1")
-    missing = [
-        name for name in (columns.key, columns.order, columns.label, *columns.features) if name not in rows.columns
-    ]
-    if missing:
-        message = f"there is no column {missing[0]!r}; there are {', '.join(rows.columns)}"
-        raise ParameterRefused(message, parameter="columns", value=columns)
+    require_columns(rows, (columns.key, columns.order, columns.label, *columns.features))
     empty = Fleet(AIOLI() if learner is None else learner).snapshot()
     kinds = {field.name: field.dataType.simpleString() for field in rows.schema.fields}
     out = f"`{columns.key}` {kinds[columns.key]}, `{columns.order}` {kinds[columns.order]}, probability double"
