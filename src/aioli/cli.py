@@ -187,11 +187,13 @@ def _run(given: argparse.Namespace) -> int:
     elif given.command == "predict":
         from aioli.commands.predict import predict_file
 
-        predict_file(given.source, given.model, reading_of(given), given.out, given.json, given.top, given.explain)
+        predict_file(
+            given.source, given.model, reading_of(given), given.out, given.json, given.top, given.explain, given.by
+        )
     elif given.command == "inspect":
         from aioli.commands.inspect import inspect_model
 
-        inspect_model(given.model, given.json)
+        inspect_model(given.model, given.json, given.of)
     elif given.command == "serve":
         _start_lightly()
         _announce_compiling()

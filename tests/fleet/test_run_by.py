@@ -14,7 +14,7 @@ from aioli.cli import main
 from aioli.evaluate.key_scores import KeyScores
 from aioli.evaluate.loop import Announced
 from aioli.snapshots.codec import from_bytes, to_bytes
-from aioli.store.models import load_model
+from aioli.store.models import load_model, require_saves
 
 ROWS = 3000
 
@@ -57,8 +57,47 @@ def test_keys_of_a_file_have_models_scores_and_a_page(tmp_path: Path, capsys: py
     assert fleet.rounds == ROWS
     assert fleet.loss == pytest.approx(told["log_loss"] * ROWS, rel=1e-9)
     assert predictions.read_text().startswith("row,probability,label,user\n1,0.5,")
-    with pytest.raises(ValueError, match="one model a key; read it in Python"):
-        load_model(model)
+    learner, taught = load_model(model)
+    assert taught is not None
+    assert taught.texts("carried") == ["user"]
+    assert to_bytes(require_saves(learner).snapshot()) == to_bytes(fleet.snapshot())
+
+
+def test_a_saved_fleet_predicts_new_rows_by_key_and_is_looked_into(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, model, out = write_visits(tmp_path / "visits.csv"), tmp_path / "fleet.aioli", tmp_path / "p.csv"
+    assert main(["run", str(file), "--label", "clicked", "--by", "user", "--save", str(model), "--json"]) == 0
+    later = tmp_path / "later.csv"
+    later.write_text("a,user,b\n1.5,u7,49000\n1.5,u3,49000\n1.5,nobody,49000\n")
+    capsys.readouterr()
+    assert main(["predict", str(later), "--model", str(model), "--out", str(out)]) == 0
+    lines = [line.split(",") for line in out.read_text().splitlines()]
+    assert lines[0] == ["row", "probability", "label", "user"]
+    assert [line[3] for line in lines[1:]] == ["u7", "u3", "nobody"]
+    turned, usual, new = (float(line[1]) for line in lines[1:])
+    assert turned < 0.5 < new < usual  # u7 has turned round
+    capsys.readouterr()
+    assert main(["predict", str(later), "--model", str(model), "--by", "a", "--json"]) == 1
+    assert "--by is 'a', a column that the models have learned from" in capsys.readouterr().err
+    assert main(["predict", str(later), "--model", str(model), "--explain"]) == 1
+    assert "--explain is for one model" in capsys.readouterr().err
+    assert main(["run", str(file), "--label", "clicked", "--model", str(model)]) == 1
+    assert "read it with Fleet.load" in capsys.readouterr().err
+
+    assert main(["inspect", str(model), "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["keys"] == 24
+    assert told["rounds"] == ROWS
+    assert told["keys_that_lost_most"][0]["key"] == "u7"
+    assert main(["inspect", str(model), "--of", "u7", "--json"]) == 0
+    of_key = json.loads(capsys.readouterr().out)
+    assert of_key["rounds"] == told["keys_that_lost_most"][0]["rows"]
+    assert of_key["certificate"] == pytest.approx(told["keys_that_lost_most"][0]["certificate"])
+    assert main(["inspect", str(model)]) == 0
+    assert "keys that lost most" in capsys.readouterr().out
+    assert main(["inspect", str(model), "--of", "nobody"]) == 1
+    assert "no row has had the key 'nobody'" in capsys.readouterr().err
 
 
 def test_what_is_not_for_one_model_a_key_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -42,11 +42,13 @@ def command_parser() -> argparse.ArgumentParser:
         metavar="N",
         help="print beside a row what its columns add",
     )
+    predict.add_argument("--by", metavar="COLUMN", help="whose model a row is of (default: as it was taught)")
     _add_key(predict, "carry this column into the predictions")
     predict.set_defaults(labels=None)
     _add_reading(predict)
     look = commands.add_parser("inspect", help="what a saved model knows")
     look.add_argument("model", metavar="MODEL", help="what aioli run --save, or a learner's save(), wrote")
+    look.add_argument("--of", metavar="KEY", help="of one model a key (aioli run --by): this key's")
     look.add_argument("--json", action="store_true", help="print one JSON object")
     add_serve(commands)
     commands.add_parser("warm", help="compile now what the first run on this machine would compile")

@@ -1,6 +1,9 @@
 """`aioli run --by COLUMN`: one model a key, all of which add to a global one; what is told of the keys."""
 
 import math
+from typing import NamedTuple
+
+import numpy as np
 
 from aioli.commands.learner_spec import learner_by_name
 from aioli.commands.options import RunOptions
@@ -10,10 +13,11 @@ from aioli.evaluate.key_scores import KeyScores
 from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.fleet.fleet import Fleet
 from aioli.learners.aioli import AIOLI
+from aioli.learners.protocol import Certifies
 from aioli.report.record import KeyTables
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["fleet_for", "key_figures", "key_tables"]
+__all__ = ["KeyFacts", "fleet_for", "heaviest_keys", "key_figures", "key_tables", "learner_of"]
 
 SHOWN, SAID = 20, 3  # keys in a table of the page, and in a line of the summary
 
@@ -38,6 +42,31 @@ def key_figures(scores: KeyScores) -> dict[str, object]:
         "hard_keys": [line.key for line in scores.hardest(SAID)],
         "drifted_keys": [line.key for line in scores.drifted(SAID)],
     }
+
+
+class KeyFacts(NamedTuple):
+    """What is told of one key's model."""
+
+    key: str
+    rows: int
+    log_loss: float
+    certificate: float
+
+
+def learner_of(fleet: Fleet, key: str) -> Certifies:
+    """Return the learner of a key as it was typed: a text, or a whole number where no text is so."""
+    typed = key.removeprefix("-")
+    return fleet[int(key) if key not in fleet and typed.isascii() and typed.isdigit() else key]
+
+
+def heaviest_keys(fleet: Fleet, count: int) -> list[KeyFacts]:
+    """Return what is told of so many keys, those whose rows lost most in all first."""
+    told = fleet.by_key()
+    most = np.argsort(-told["loss"], kind="stable")[:count]
+    rows, losses, certificates = (told[name][most].tolist() for name in ("rows", "loss", "certificate"))
+    names = [fleet.key(number) for number in most.tolist()]
+    lines = zip(names, rows, losses, certificates, strict=True)
+    return [KeyFacts(str(key), int(n), loss / max(n, 1.0), proven) for key, n, loss, proven in lines]
 
 
 def key_tables(scores: KeyScores) -> KeyTables:

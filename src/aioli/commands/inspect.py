@@ -2,13 +2,16 @@
 
 from dataclasses import asdict
 
+from aioli.commands.by_key import KeyFacts, heaviest_keys, learner_of
 from aioli.commands.class_inspect import inspect_classes
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines, finite
 from aioli.commands.model_facts import columns_in, described_columns, facts_of, print_columns, print_experts, shares_of
+from aioli.errors import ParameterRefused
 from aioli.evaluate.column_effects import ColumnEffect, WordEffect
 from aioli.evaluate.effects import Effects, coefficients, effects, unit_of
 from aioli.evaluate.explaining import Explainer
+from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.learners.protocol import knows_classes, plays_two_classes
 from aioli.store.models import load_model
 from aioli.streams.labels import Labels
@@ -18,16 +21,27 @@ __all__ = ["inspect_model"]
 SHOWN = 20
 
 
-def inspect_model(path: str, as_json: bool = False) -> None:
-    """Print the learner, its rounds and loss, its certificate, its columns, what each does and how sure that is."""
+def inspect_model(path: str, as_json: bool = False, of: str | None = None) -> None:
+    """Print the learner, its rounds and loss, its certificate, its columns, what each does and how sure that is.
+
+    Of one model a key, that of the key `of`; without one, what all have in common and the keys that lost most.
+    """
     learner, taught = load_model(path)
+    fleet = learner.fleet if isinstance(learner, KeyedLearner) else None
+    if of is not None:
+        if fleet is None:
+            raise ParameterRefused(f"--of is for one model a key, and {path} is one model", parameter="of", value=of)
+        learner, fleet = learner_of(fleet, of), None
     if knows_classes(learner):
         inspect_classes(learner, taught, as_json)
         return
     assert plays_two_classes(learner)
     labels = Labels() if taught is None else Labels.restore(taught.part("labels"))
     summary = {**facts_of(learner), "positive": labels.positive, "negative": labels.negative}
-    shares, columns = shares_of(learner), columns_in(taught)
+    keys = [] if fleet is None else heaviest_keys(fleet, SHOWN)
+    if fleet is not None:
+        summary |= {"keys": len(fleet)}
+    shares, columns = shares_of(learner) if fleet is None else fleet.shares_ or None, columns_in(taught)
     explainer = Explainer.of_model(learner, taught)
     by_column = [] if explainer is None else explainer.by_column()
     by_word = [] if explainer is None else explainer.by_word()
@@ -35,6 +49,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
     if as_json:
         further = {
             "columns": columns,
+            **({} if fleet is None else {"keys_that_lost_most": [line._asdict() for line in keys]}),
             "experts": shares,
             "column_effects": [asdict(effect) for effect in by_column],
             "word_effects": [asdict(word) for word in by_word],
@@ -49,6 +64,7 @@ def inspect_model(path: str, as_json: bool = False) -> None:
     _print_column_effects(by_column)
     _print_words(by_word)
     print_experts(shares)
+    _print_keys(keys)
     if steps is not None:
         _print_effects(steps)
     elif known:
@@ -65,6 +81,13 @@ def _print_column_effects(found: list[ColumnEffect]) -> None:
         curve = "  ".join(f"{point.value}: {point.probability:.1%}" for point in effect.curve)
         lines.append((effect.name, f"{effect.importance:7.3f}  {effect.direction or 'nothing':<8} {curve}"))
     _print_table(lines)
+
+
+def _print_keys(lines: list[KeyFacts]) -> None:
+    if lines:
+        print("\nkeys that lost most: rows, nats a row, and nats of regret that are proven (--of KEY tells more)")
+        shown = [f"{line.rows:9,}  {line.log_loss:.4f}  {line.certificate:8.2f}" for line in lines]
+        _print_table([(line.key, text) for line, text in zip(lines, shown, strict=True)])
 
 
 def _print_words(found: list[WordEffect]) -> None:

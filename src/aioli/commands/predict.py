@@ -4,6 +4,7 @@ import sys
 from collections import deque
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import TextIO
 
 import numpy as np
@@ -16,6 +17,7 @@ from aioli.errors import AioliError, FileRefused, ParameterRefused
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_effects import Contribution
 from aioli.evaluate.explaining import Explainer
+from aioli.evaluate.keyed_player import KeyedLearner, keys_by
 from aioli.evaluate.sums import Scores
 from aioli.learners.protocol import ClassLearner, Learner, knows_classes, plays_two_classes
 from aioli.numerics.compiling import Vector
@@ -26,9 +28,10 @@ from aioli.store.models import load_model
 from aioli.store.predictions import check_ending, write_predictions
 from aioli.store.spool import Spool
 from aioli.streams.encoding import column_kinds
-from aioli.streams.files.table import Features
+from aioli.streams.files.table import SKIPPED, Features
 from aioli.streams.filestream import FileStream, for_another_file
 from aioli.streams.labels import Labels
+from aioli.streams.protocol import Keys
 from aioli.streams.reading import Reading
 
 __all__ = ["predict_file"]
@@ -42,8 +45,12 @@ def predict_file(
     as_json: bool = False,
     top: int | None = None,
     explain: int = 0,
+    by: str | None = None,
 ) -> None:
     """Write every row's probability to a file, or print it; where the file has the label, say how good they are.
+
+    A file of one model a key needs the column of the keys, the one that it was taught by or the first of
+    `reading.key`; a key that it has not seen is predicted as a new one.
 
     A column is read as it was when the model was taught; columns that it has not seen are left out, and a category
     that it has not seen counts as none. With `as_json` only the summary is printed. A model of K classes has a column
@@ -61,6 +68,12 @@ def predict_file(
     if not learner.rounds:
         raise ValueError(f"{model}: has learned from no row yet")
     summary: dict[str, object]
+    if isinstance(learner, KeyedLearner):
+        reading = _by_key(model, reading, taught, by)
+        if explain:
+            raise ParameterRefused("--explain is for one model, not one a key", parameter="explain", value=explain)
+    elif by is not None:
+        raise ParameterRefused(f"--by is for one model a key, and {model} is one model", parameter="by", value=by)
     if knows_classes(learner):
         if explain:
             raise ParameterRefused("--explain is for models of two classes", parameter="explain", value=explain)
@@ -175,7 +188,7 @@ def _announced(
     """Yield the probabilities and the rows of each table, scored where it has labels."""
     for batch in stream:
         X, y = batch.X[:, : learner.n_features_], batch.y
-        p = learner.predict_many(X)
+        p = _said(learner, X, batch.keys)
         if y is not None:
             known = ~np.isnan(y)
             scores.count(np.ascontiguousarray(p[known]), np.ascontiguousarray(y[known]))
@@ -193,6 +206,25 @@ def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream
         stream.label = label
         stream.kinds[label] = column_kinds(taught)[label]
     return stream
+
+
+def _by_key(model: str, reading: Reading, taught: Snapshot, by: str | None) -> Reading:
+    """Return how a file is read whose rows are predicted by key: the column of the keys first among those carried."""
+    known = taught.texts("carried") if by is None and "carried" in taught.values else None
+    column = known[0] if known else by
+    if column is None:
+        raise FileRefused(f"{model}: does not say by which column it was taught; name it with --by COLUMN", path=model)
+    if column_kinds(taught).get(column, SKIPPED) != SKIPPED:
+        message = f"--by is {column!r}, a column that the models have learned from; name the one that has the keys"
+        raise ParameterRefused(message, parameter="by", value=column)
+    return replace(reading, key=(column, *(name for name in reading.key if name != column)))
+
+
+def _said(learner: Learner, X: Features, keys: Keys | None) -> Vector:
+    """Return the probability of each row, by its key's model where there is one a key."""
+    return (
+        learner.fleet.predict_many(keys_by(keys), X) if isinstance(learner, KeyedLearner) else learner.predict_many(X)
+    )
 
 
 def _spool(out: str | None, keys: Sequence[str]) -> AbstractContextManager[Spool | None]:

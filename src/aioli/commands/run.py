@@ -18,6 +18,7 @@ from aioli.commands.printed_predictions import PrintedPredictions
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError, FileRefused, RowRefused
 from aioli.evaluate.delayed import LatePlayer
+from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.evaluate.loop import Announced, Observer
 from aioli.evaluate.run import Run
 from aioli.learners.protocol import AnyLearner
@@ -133,6 +134,8 @@ def _announce(told: Sequence[Observer], announced: Announced) -> None:
 def _earlier(model: str) -> tuple[AnyLearner, Snapshot]:
     """Return the learner of a saved model and the stream's snapshot that it was taught on."""
     learner, taught = load_model(model)
+    if isinstance(learner, KeyedLearner):
+        raise AioliError(f"{model}: holds one model a key, which --model does not go on with; read it with Fleet.load")
     if taught is None or taught.kind != "FileStream":
         raise AioliError(
             f"{model}: does not say from which columns it was taught; teach it with aioli run FILE --save {model}"

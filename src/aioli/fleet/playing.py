@@ -78,6 +78,12 @@ class PlayingFleet(PlaysKeyedRows):
         """Yield the keys in order of first appearance."""
         return iter(()) if self._records is None else iter(self._records.keys)
 
+    def key(self, number: int) -> Key:
+        """Return the key that came as so many-th, from 0: those of `by_key` are in this order."""
+        if self._records is None or not 0 <= number < len(self):
+            raise KeyUnknown(f"there are {len(self)} keys; give a number from 0 on, below that")
+        return self._records.keys.key(number)
+
     def by_key(self) -> dict[str, Vector]:
         """Return for every key, in order of first appearance, its rows, its loss in nats, and its certificate."""
         if self._records is None:

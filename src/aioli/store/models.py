@@ -4,6 +4,7 @@ import os
 from dataclasses import replace
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
+from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.learners.protocol import AnyLearner, Saves, saves
 from aioli.learners.registry import restore_any_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
@@ -32,11 +33,13 @@ def save_model(path: str | os.PathLike[str], learner: AnyLearner, stream: Snapsh
 
 
 def load_model(path: str | os.PathLike[str]) -> tuple[AnyLearner, Snapshot | None]:
-    """Return the learner, and the snapshot of the stream that it was taught on; None where it was saved without one."""
+    """Return the learner, and the snapshot of the stream that it was taught on; None where it was saved without one.
+
+    The learner of a file of one model a key is a `KeyedLearner`.
+    """
     snapshot = read_snapshot(path)
-    if snapshot.kind == "Fleet":
-        raise SnapshotRefused(f"{path}: holds one model a key; read it in Python with aioli.Fleet.load")
     try:
-        return restore_any_learner(snapshot), snapshot.parts.get(STREAM)
+        restore = KeyedLearner.restore if snapshot.kind == "Fleet" else restore_any_learner
+        return restore(snapshot), snapshot.parts.get(STREAM)
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise SnapshotRefused(f"{path}: {error}; save it again") from error

@@ -324,6 +324,7 @@ class FileStream:
             "notations": dict(self.notations),
             "unreadable": self.unreadable.plain(),
         }
+        values |= {"carried": self.keys} if self.keys else {}
         values |= {"remarks": dict(self.remarks)} if self.remarks else {}
         values |= {"skipped": self.skipped.plain()} if self.skipped.count else {}
         values |= {"unlabelled": self.unlabelled} if self.unlabelled else {}
