@@ -8,7 +8,6 @@ import json
 import os
 import signal
 import sys
-from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -26,8 +25,8 @@ from aioli.snapshots.codec import to_bytes
 from aioli.states.mixture.survey import ColumnSurvey
 
 COLUMNS = FrameColumns(order="seq", label="y", features=["a", "b", "c"])
-ROWS, SHARDS = 600, 20  # more shards than one merge takes in: there is a tree of merges
-KILLED_AFTER = 2  # merges
+ROWS, SHARDS, SCHEDULE = 600, 17, [8, 20]  # more shards than one merge takes in: there is a tree of merges
+KILLED_AFTER = 1  # merge of three
 
 
 def session(folder: Path) -> Session:
@@ -70,10 +69,10 @@ def parts_of(rows: Frame, shards: int) -> list[Part]:
     return [(group[list(COLUMNS.features)], group["y"].to_numpy()) for group in groups]
 
 
-def refusal(call: Callable[[], object]) -> str:
-    """What a call is refused with."""
+def refusal(rows: Frame) -> str:
+    """What a frame is refused with."""
     try:
-        call()
+        learn_frame(rows, COLUMNS, shards=1, schedule=[])
     except AioliError as error:
         return str(error)
     return "nothing was refused"
@@ -89,7 +88,7 @@ def failure(rows: Frame, learner: AIOLI) -> list[str]:
             yield table
 
     try:
-        learn_frame(rows.mapInPandas(fail, rows.schema), COLUMNS, learner, shards=2)
+        learn_frame(rows.mapInPandas(fail, rows.schema), COLUMNS, learner, shards=1)
     except Exception as error:
         return [str("the disk is gone" in str(error)), *error.__notes__, repr(learner)]
     return ["nothing failed"]
@@ -105,9 +104,9 @@ def play(folder: Path) -> dict[str, Any]:
     rows = spark.createDataFrame(cells, "seq long, y int, a double, b double, c double").repartition(3)
     told: dict[str, Any] = {}
 
-    expected = learn_in_shards(AIOLI(radius=2.0), parts_of(rows, SHARDS))
+    expected = learn_in_shards(AIOLI(radius=2.0), parts_of(rows, SHARDS), SCHEDULE)
     killed = kill_an_executor(spark)
-    run = learn_frame(rows, COLUMNS, AIOLI(radius=2.0), SHARDS)
+    run = learn_frame(rows, COLUMNS, AIOLI(radius=2.0), SHARDS, SCHEDULE)
     told["killed"] = killed
     told["rounds"], told["merges"] = run.learner.rounds, [run.merges, expected.merges]
     assert isinstance(run.learner, AIOLI)
@@ -137,20 +136,15 @@ def play(folder: Path) -> dict[str, Any]:
     assert isinstance(beside, Auto)
     told["same Auto"] = to_bytes(auto.snapshot()) == to_bytes(beside.snapshot())
 
-    told["refused"] = {
-        "repeated": refusal(lambda: learn_frame(rows.union(rows.where("seq = 9")), COLUMNS)),
-        "no label": refusal(
-            lambda: learn_frame(rows.selectExpr("seq", "nullif(seq, 11) * 0 AS y", "a", "b", "c"), COLUMNS)
-        ),
-        "infinite": refusal(
-            lambda: learn_frame(
-                rows.selectExpr("seq", "y", "a", "CASE WHEN seq = 8 THEN double('inf') ELSE b END AS b", "c"), COLUMNS
-            )
-        ),
-        "text": refusal(lambda: learn_frame(rows.selectExpr("seq", "y", "a", "b", "cast(c AS string) AS c"), COLUMNS)),
-        "no column": refusal(lambda: learn_frame(rows.drop("c"), COLUMNS)),
-        "no order": refusal(lambda: learn_frame(rows.selectExpr("nullif(seq, 3) AS seq", "y", "a", "b", "c"), COLUMNS)),
+    bad = {
+        "repeated": rows.union(rows.where("seq = 9")),
+        "no label": rows.selectExpr("seq", "nullif(seq, 11) * 0 AS y", "a", "b", "c"),
+        "infinite": rows.selectExpr("seq", "y", "a", "CASE WHEN seq = 8 THEN double('inf') ELSE b END AS b", "c"),
+        "text": rows.selectExpr("seq", "y", "a", "b", "cast(c AS string) AS c"),
+        "no column": rows.drop("c"),
+        "no order": rows.selectExpr("nullif(seq, 3) AS seq", "y", "a", "b", "c"),
     }
+    told["refused"] = {name: refusal(frame) for name, frame in bad.items()}
     told["failure"] = failure(rows, AIOLI())
     spark.stop()
     return told
