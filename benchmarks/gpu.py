@@ -1,4 +1,4 @@
-"""Rows a second of `AIOLI(device="cuda")` on embeddings, beside the CPU and the peers that are installed, in one run.
+"""Rows a second of `AIOLI` and `Auto` on a GPU, on embeddings, beside the CPU and the peers that are installed.
 
     python -m benchmarks.gpu                        # 1,024 to 32,768 columns
     python -m benchmarks.gpu --device cpu --columns 64 --rows 2000
@@ -15,7 +15,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from aioli import AIOLI
+from aioli import AIOLI, Auto
+from aioli.learners.auto.device_auto import DeviceAuto
+from aioli.learners.classes.device_class_aioli import DeviceClassAIOLI
 from aioli.learners.device_aioli import DeviceAIOLI
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.pytorch import Tensor, pytorch
@@ -56,6 +58,27 @@ def on_device(X: Tensor, y: Vector, device: str, warm: int) -> tuple[float, Vect
     return (len(y) - warm) / taken, np.concatenate(announced)
 
 
+def of_auto(X: Tensor | Matrix, y: Vector, device: str, warm: int) -> tuple[float, int]:
+    """Return rows a second of `Auto` after a few rows, and how many experts played them from the beginning."""
+    learner = Auto(device=device)
+    assert isinstance(learner, DeviceAuto)
+    learner.learn_many(X[:warm], y[:warm])
+    experts = len(learner.playing)
+    return (len(y) - warm) / seconds(lambda: learner.learn_many(X[warm:], y[warm:]), device), experts
+
+
+def of_classes(X: Tensor, classes: int, device: str, warm: int) -> float:
+    """Return rows a second of so many classes that share one matrix, their labels drawn from a softmax."""
+    torch = pytorch()
+    generator = torch.Generator(device=device).manual_seed(1)
+    theta = torch.randn((X.shape[1], classes), dtype=torch.float64, device=device, generator=generator)
+    y = torch.multinomial(torch.softmax(2.0 * X @ theta, dim=1), 1, generator=generator)[:, 0].cpu().numpy()
+    learner = AIOLI(intercept=False, classes=range(classes), device=device)
+    assert isinstance(learner, DeviceClassAIOLI)
+    learner.learn_many(X[:warm], y[:warm])
+    return (len(y) - warm) / seconds(lambda: learner.learn_many(X[warm:], y[warm:]), device)
+
+
 def of_peers(X: Matrix, y: Vector) -> list[str]:
     """Return lines of the peers that are installed, each playing a few rows one by one, as a stream gives them."""
     lines = []
@@ -88,6 +111,7 @@ def main() -> None:
     parser.add_argument("--device", default="cuda")
     parser.add_argument("--columns", type=int, nargs="*", default=list(ROWS))
     parser.add_argument("--rows", type=int)
+    parser.add_argument("--classes", type=int, nargs="*", default=[10, 100])
     parser.add_argument("--widest-on-cpu", type=int, default=4096, help="the CPU plays up to so many columns")
     given = parser.parse_args()
     torch = pytorch()
@@ -104,6 +128,14 @@ def main() -> None:
         plain = X.float().cpu().numpy()
         rate, brought = on_device(plain, y, given.device, warm)
         print(f"  rows from NumPy, float32     {rate:>12,.0f}   differs by {np.abs(brought - announced).max():.0e}")
+        part = slice(0, warm + max((rows - warm) // 4, 2048))
+        rate, experts = of_auto(X[part], y[part], given.device, warm)
+        print(f"  Auto, {experts} experts              {rate:>12,.0f}")
+        rate, _ = of_auto(plain[part], y[part], given.device, warm)
+        print(f"  Auto, rows from NumPy        {rate:>12,.0f}")
+        for classes in given.classes:
+            rate = of_classes(X[part], classes, given.device, warm)
+            print(f"  {classes:>4} classes, one matrix     {rate:>12,.0f}")
         del X
         few = max(rows // SLOWER, 128)
         if columns <= given.widest_on_cpu:

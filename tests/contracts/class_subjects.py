@@ -107,6 +107,7 @@ CLASS_SUBJECTS = [
     ClassSubject(
         "AIOLI one against the rest", lambda: AIOLI(classes=FIVE, structure="one_vs_rest"), best=models_of_two
     ),
+    ClassSubject("AIOLI shared", lambda: AIOLI(classes=FIVE, structure="shared"), best=softmax_models),
     ClassSubject("Auto classes", lambda: Auto(classes=FIVE), 1e-8),  # experts see rows of unit spread
     ClassSubject("Auto any", lambda: Auto(classes="any"), 1e-8),
     ClassSubject("AIOLI any one_vs_rest", lambda: AIOLI(classes="any", structure="one_vs_rest"), best=models_of_two),

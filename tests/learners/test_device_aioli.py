@@ -145,7 +145,7 @@ def test_bad_input_is_refused_in_a_sentence_and_changes_nothing() -> None:
         AIOLI(device="nowhere")
     with pytest.raises(ParameterRefused, match="forgetting"):
         AIOLI(forgetting=0.99, device="cpu")
-    with pytest.raises(ParameterRefused, match="two classes"):
+    with pytest.raises(ParameterRefused, match="declared"):
         AIOLI(classes="any", device="cpu")
 
 

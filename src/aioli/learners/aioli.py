@@ -77,7 +77,7 @@ class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
         How a `ClassAIOLI` plays its classes; None lets their number and the columns choose.
     device
         None is the CPU. "cuda", or another device of PyTorch's, makes a `DeviceAIOLI` in place of this learner, for
-        embeddings of a thousand columns and more (docs/gpu.md).
+        embeddings of a thousand columns and more (docs/gpu.md); with classes, a `DeviceClassAIOLI`.
 
     Attributes
     ----------
@@ -127,15 +127,21 @@ class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
             if device is not None:
                 return cls(radius, ridge, regulariser, curvature, forgetting, intercept).to(device)
             return super().__new__(cls)
-        if device is not None:
-            message = "a device plays two classes; leave out classes or device"
-            raise ParameterRefused(message, parameter="device", value=device)
         if regulariser not in (0.5, 1.0) or curvature != "tight":
             message = (
                 "the game of many classes has its own regulariser, ½, and its own curvature; leave out regulariser and "
                 "curvature, or classes"
             )
             raise ParameterRefused(message, parameter="classes", value=classes)
+        if device is not None:
+            from aioli.learners.classes.device_class_aioli import DeviceClassAIOLI
+
+            if forgetting != 1.0 or structure not in (None, "shared"):
+                message = (
+                    "on a device classes share a matrix, which does not forget; leave out forgetting and structure"
+                )
+                raise ParameterRefused(message, parameter="device", value=device)
+            return DeviceClassAIOLI(radius, ridge, intercept, classes, device)
         return ClassAIOLI(radius, ridge, forgetting, intercept, classes, structure)
 
     def __init__(

@@ -16,7 +16,8 @@ from aioli.snapshots.tree import Snapshot
 
 __all__ = ["exported", "is_restorable", "restore_any_learner", "restore_learner", "snapshot_part"]
 
-RESTORED_AS = {"DeviceAIOLI": "AIOLI", "DeviceAuto": "Auto"}  # files do not know of devices
+# files do not know of devices
+RESTORED_AS = {"DeviceAIOLI": "AIOLI", "DeviceAuto": "Auto", "DeviceClassAIOLI": "ClassAIOLI"}
 
 
 def is_restorable(learner: AnyLearner) -> TypeGuard[Saves]:

@@ -19,6 +19,7 @@ from aioli.streams.rows import CheckedRows
 __all__ = ["DeviceRows"]
 
 PART = 1 << 25  # numbers that are made ready at a time: 256 MiB
+PART_HERE = 1 << 22  # the same for rows that are read on the CPU, where more are no faster
 PART_ROWS = 1024  # a part has a multiple of so many rows, the largest block that a state plays
 KNOWN_HERE = 1  # DLPack's number of the CPU
 
@@ -71,16 +72,20 @@ class DeviceRows(CheckedRows):
         return values.detach()  # type: ignore[no-any-return]
 
     def _check(self, widest: float) -> None:
-        self._part = max(PART_ROWS, PART // (self.width + 1) // PART_ROWS * PART_ROWS)
+        numbers = PART_HERE if self.device == "cpu" else PART
+        self._part = max(PART_ROWS, numbers // (self.width + 1) // PART_ROWS * PART_ROWS)
         self._ready: Tensor | None = None
+        given: Tensor = self.values
+        elsewhere = is_tensor(given) and given.device.type != pytorch().device(self.device).type
         for start in range(0, len(self), self._part):
-            part = self._loaded(start)
+            # rows of a GPU that are read on the CPU are checked where they lie, and come when they are asked for
+            part = given[start : start + self._part].double() if elsewhere else self._loaded(start)
             norms = pytorch().linalg.vector_norm(part, dim=1)
             if not bool((norms <= widest).all()):
                 bad = int(np.argmax(~(norms.cpu().numpy() <= widest)))
-                row = part[bad, int(self.intercept) :].cpu().numpy()
+                row = part[bad, 0 if elsewhere else int(self.intercept) :].cpu().numpy()
                 self._refuse(start + bad, row, range(self.width), widest)
-            if len(self) <= self._part:
+            if len(self) <= self._part and not elsewhere:
                 self._ready = part
 
     def _loaded(self, start: int) -> Tensor:

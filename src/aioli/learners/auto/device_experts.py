@@ -4,6 +4,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from itertools import cycle
 from typing import NamedTuple
 
 import numpy as np
@@ -119,7 +120,7 @@ class DeviceExperts(MixedExperts):
 
     def _blocks(self, rows: DeviceRows) -> Iterator[tuple[int, Matrix]]:
         """Yield blocks of the rows, of which none goes over the next review, each with the number of its first row."""
-        most = min((state.outer for state in self.states if isinstance(state, DeviceState)), default=BLOCK)
+        most = self._most_rows
         before = self.rounds  # which rises while blocks are asked for
         for start, part in rows:
             X: Matrix = part.numpy()
@@ -128,6 +129,11 @@ class DeviceExperts(MixedExperts):
                 last = min(len(X), first + min(most, self._rows_to_review(before + start + first)))
                 yield start + first, X[first:last]
                 first = last
+
+    @property
+    def _most_rows(self) -> int:
+        """How many rows a block has at most."""
+        return min((state.outer for state in self.states if isinstance(state, DeviceState)), default=BLOCK)
 
     def _consult(self, rows: DeviceRows) -> Matrix:
         """Return each expert's log-odds of each row, as if it came next."""
@@ -156,12 +162,11 @@ class DeviceExperts(MixedExperts):
     def _viewed(self, rows: DeviceRows) -> Iterator[tuple[slice, Viewed]]:
         """Yield blocks in the views that are read, each with its place: the next is made while one is played."""
         assert self._views is not None
-        statistics, kinds, torch = self._views.statistics.copy(), self._kinds, pytorch()
-        pinned = self.device.startswith("cuda")
+        statistics, kinds = self._views.statistics.copy(), self._kinds
+        rooms = self._rooms(min(self._most_rows, len(rows)), rows.width + 1)
 
         def room(shape: tuple[int, int]) -> Matrix:
-            array: Matrix = torch.empty(shape, dtype=torch.float64, pin_memory=pinned).numpy()
-            return array
+            return next(rooms)[: shape[0]]
 
         def view(X: Matrix) -> Viewed:
             views = linear_views(statistics, X, kinds, room)
@@ -176,6 +181,17 @@ class DeviceExperts(MixedExperts):
                 coming = following
             if coming is not None:
                 yield coming[0], coming[1].result()
+
+    def _rooms(self, rows: int, width: int) -> Iterator[Matrix]:
+        """Yield arrays for the views of a block, of memory that the device reads by itself, the same ones ever again.
+
+        There are two for each view that is made: one block is played while the next is made.
+        """
+        torch = pytorch()
+        pinned = self.device.startswith("cuda")
+        made = 2 * (1 + max(self._kinds))  # the standard view is made always
+        arrays = [torch.empty((rows, width), dtype=torch.float64, pin_memory=pinned).numpy() for _ in range(made)]
+        return cycle(arrays)
 
     def _play_block(self, viewed: Viewed, y: Vector, weights: Vector, combine: Combine) -> None:
         """Let the experts learn a block in turn, all of them or none, and hand on what they said."""

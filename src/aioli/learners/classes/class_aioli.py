@@ -1,14 +1,14 @@
 """AIOLI for any number of classes."""
 
 from collections.abc import Sequence
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.classes.announcements import LateClasses
-from aioli.learners.classes.class_rows import ClassRowsLearner
+from aioli.learners.classes.class_rows import ClassRows, ClassRowsLearner
 from aioli.learners.parameters import require_number, with_parameters, written_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -22,11 +22,14 @@ from aioli.states.certificate import Certificate
 from aioli.states.classes.from_two import spec_of_many
 from aioli.states.classes.full import FullState
 from aioli.states.classes.protocol import ClassState
+from aioli.states.classes.shared_game import SharedGame
 from aioli.states.classes.single_row import play_one, predict_one
 from aioli.states.classes.structure import Structure, make_state, require_structure, restore_state, state_of_two
 from aioli.states.classes.tree import TreeState
 from aioli.states.dense.state import State
-from aioli.streams.rows import Rows
+
+if TYPE_CHECKING:
+    from aioli.learners.classes.device_class_aioli import DeviceClassAIOLI
 
 __all__ = ["ClassAIOLI"]
 
@@ -58,8 +61,9 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         probability too, the escape (`outcomes.escape`).
     structure
         "full" is the softmax above, O(D²) a row. "tree" is nested choices between two, and "one_vs_rest" each class
-        against the rest: O(Kd²), with certificates of their own. None is "full" up to D = 512 and K = 32, and
-        nests the classes beyond; `structure_` says what it came to.
+        against the rest: O(Kd²), with certificates of their own. "shared" has one matrix for all classes, O(d² + Kd),
+        which proves what its gradients do, and no theorem (`states.classes.shared_game`). None is "full" up
+        to D = 512 and K = 32, and nests the classes beyond; `structure_` says what it came to.
 
     Examples
     --------
@@ -96,6 +100,9 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
             forgetting=require_number("forgetting", forgetting),
             intercept=bool(intercept),
         )
+        if structure == "shared" and self._spec.forgetting != 1.0:
+            message = "a matrix that classes share does not forget; leave out forgetting, or structure"
+            raise ParameterRefused(message, parameter="forgetting", value=forgetting)
         super().__init__(classes, intercept=self._spec.intercept, widest=self._spec.widest_row)
         self._structure = structure
         self._state: ClassState | None = None
@@ -159,8 +166,8 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
     def _log_probabilities(self, X: Matrix) -> Matrix:
         return self._known_state.predict(X)
 
-    def _log_probabilities_unseen(self, rows: Rows) -> Matrix:
-        if self._structure in ("full", "one_vs_rest"):
+    def _log_probabilities_unseen(self, rows: ClassRows) -> Matrix:
+        if self._structure in ("full", "one_vs_rest", "shared"):
             return super()._log_probabilities_unseen(rows)
         fresh = make_state(self._structure, self._spec, rows.width + self._spec.intercept, len(self._labels))
         return np.concatenate([fresh.predict(chunk) for _, chunk in rows])
@@ -194,6 +201,11 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         against = "" if self._structure == "tree" and not nested else against
         excess = self._loss - state.loss
         return Certificate(nats + excess, self._spec.radius, self._rounds, self._promised(theorem), against)
+
+    @property
+    def shared_game(self) -> SharedGame | None:
+        """The state where all classes share one matrix; None of another structure, and before the first row."""
+        return self._state if isinstance(self._state, SharedGame) else None
 
     @property
     def structure_(self) -> str:
@@ -244,6 +256,15 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
             self._look()
         self._names = names_after
         return self
+
+    def to(self, device: object) -> "DeviceClassAIOLI":
+        """Return the learner that goes on from what this one knows on a device of PyTorch; this one stays as it is.
+
+        For declared classes that share one matrix, `structure="shared"`.
+        """
+        from aioli.learners.classes.device_class_aioli import DeviceClassAIOLI
+
+        return DeviceClassAIOLI.of(self, device)
 
     def merge(self, other: Self) -> Self:
         """Take in what another learner of the same parameters learned from other rows; classes are found by label.

@@ -2,6 +2,7 @@
 
 import math
 from abc import abstractmethod
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,12 +10,15 @@ from numpy.typing import NDArray
 from aioli.learners.classes.base import PlaysClasses
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
+from aioli.streams.device_rows import DeviceRows
 from aioli.streams.rows import Rows
 
-__all__ = ["ClassRowsLearner"]
+__all__ = ["ClassRows", "ClassRowsLearner"]
+
+ClassRows: TypeAlias = Rows | DeviceRows  # on the CPU, or on a device of PyTorch
 
 
-class ClassRowsLearner(PlaysClasses[Rows]):
+class ClassRowsLearner(PlaysClasses[ClassRows]):
     """A learner of many classes on dense rows.
 
     A subclass plays: `_begin` makes its state when the first row comes, `_log_probabilities` predicts among the classes
@@ -48,20 +52,22 @@ class ClassRowsLearner(PlaysClasses[Rows]):
     def _add_class(self, x: Vector) -> None:
         """Make room for one more class, which this row brings."""
 
-    def _rows(self, X: object, single: bool = False) -> Rows:
+    def _rows(self, X: object, single: bool = False) -> ClassRows:
         width = self.n_features_
         return Rows(X, intercept=self._intercept, widest=self._widest, width=width, names=self._names, single=single)
 
-    def _among_known(self, rows: Rows) -> Matrix:
+    def _among_known(self, rows: ClassRows) -> Matrix:
         if self.n_features_ is None:
             return self._log_probabilities_unseen(rows)
         return np.concatenate([self._log_probabilities(chunk) for _, chunk in rows])
 
-    def _log_probabilities_unseen(self, rows: Rows) -> Matrix:
+    def _log_probabilities_unseen(self, rows: ClassRows) -> Matrix:
         """Return what is said of rows before the first row was learned: all classes alike."""
         return np.full((len(rows), len(self._labels)), -math.log(len(self._labels)))
 
-    def _play_rows(self, rows: Rows, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
+    def _play_rows(
+        self, rows: ClassRows, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
+    ) -> None:
         if self.n_features_ is None:
             self._begin(rows.width)
         for start, chunk in rows:

@@ -11,12 +11,13 @@ from aioli.states.classes.from_two import full_state_of_two
 from aioli.states.classes.full import FullState
 from aioli.states.classes.one_vs_rest import OneVsRestState
 from aioli.states.classes.protocol import ClassState
+from aioli.states.classes.shared_game import SharedGame
 from aioli.states.classes.tree import TreeState
 from aioli.states.dense.state import State
 
 __all__ = ["Structure", "make_state", "require_structure", "restore_state", "state_of_two"]
 
-Structure = Literal["full", "tree", "one_vs_rest"]
+Structure = Literal["full", "tree", "one_vs_rest", "shared"]
 
 LARGEST = 512  # rows of the matrix P up to which a full softmax is chosen: it has 2 MB
 MOST_CLASSES = 32  # of a full softmax that is chosen: a prediction takes O(K³)
@@ -25,7 +26,7 @@ MOST_CLASSES = 32  # of a full softmax that is chosen: a prediction takes O(K³)
 def require_structure(structure: object) -> None:
     """Refuse what is no structure; None lets the width choose."""
     if structure is not None and structure not in get_args(Structure):
-        raise ParameterRefused.unlike("structure", structure, '"full", "tree", "one_vs_rest", or None')
+        raise ParameterRefused.unlike("structure", structure, '"full", "tree", "one_vs_rest", "shared", or None')
 
 
 def make_state(structure: Structure | None, spec: GameSpec, width: int, classes: int) -> ClassState:
@@ -38,6 +39,8 @@ def make_state(structure: Structure | None, spec: GameSpec, width: int, classes:
         return FullState(spec, width, classes)
     if structure == "one_vs_rest":
         return OneVsRestState(spec, width, classes)
+    if structure == "shared":
+        return SharedGame(spec, width, classes)
     return TreeState(spec, width, classes, most_children(structure, width))
 
 
@@ -47,7 +50,7 @@ def state_of_two(structure: Structure | None, state: State, classes: int, places
     if classes != 2 or places.tolist() != [0, 1]:
         full = FullState(full.spec, full.width, classes).merged(full, places)
     most = most_children(structure, state.width)
-    if structure == "one_vs_rest" or classes > most:
+    if structure in ("one_vs_rest", "shared") or classes > most:
         raise ParameterRefused(
             f"a game of two classes cannot go on as {structure or 'a tree'} of {classes} classes; "
             'give classes="any" or structure="full"',
@@ -66,8 +69,8 @@ def most_children(structure: Structure | None, width: int) -> int:
 
 def restore_state(snapshot: Snapshot) -> ClassState:
     """Make the state of a snapshot, of whichever structure it is."""
-    kinds: dict[str, type[FullState | TreeState | OneVsRestState]] = {
-        kind.__name__: kind for kind in (FullState, TreeState, OneVsRestState)
+    kinds: dict[str, type[FullState | TreeState | OneVsRestState | SharedGame]] = {
+        kind.__name__: kind for kind in (FullState, TreeState, OneVsRestState, SharedGame)
     }
     if snapshot.kind not in kinds:
         raise SnapshotRefused(f"it is of a {snapshot.kind}, not of a state of many classes")

@@ -17,7 +17,7 @@ from aioli.errors import DeviceFull
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.pytorch import Tensor, pytorch, require_device
 
-__all__ = ["INNER", "Answer", "Block", "DeviceBlocks", "play_in_turn"]
+__all__ = ["INNER", "Answer", "Block", "DeviceBlocks", "block_rows", "play_in_turn"]
 
 INNER = 64  # rows that the CPU plays between two copies
 OUTER = 1024, 256  # rows that share one product with P, where P is too large for a cache and where it is not
@@ -28,6 +28,11 @@ LEAST_PANEL = 1024  # columns below which one product for all of it is faster
 # plays rows given their numbers, H = KXᵀ, the centres WXᵀ, norms and spreads; writes M; False refuses the block
 Answer: TypeAlias = Callable[[slice, Matrix, Matrix, Vector, Vector, Matrix], bool]
 Block: TypeAlias = Generator[None, None, bool]
+
+
+def block_rows(width: int) -> int:
+    """Return how many rows a block has at most."""
+    return OUTER[width < CACHED]
 
 
 class DeviceBlocks:
@@ -47,7 +52,7 @@ class DeviceBlocks:
     def _take_memory(self, ridge: float) -> None:
         """Take all the memory that a block needs: none runs out of it half-way."""
         torch, width = self.torch, self.width
-        self.outer = OUTER[width < CACHED]
+        self.outer = block_rows(width)
         self._panel = max(LEAST_PANEL, -(-width // PANELS))
         numbers = {"dtype": torch.float64, "device": self.device}
         self.P: Tensor = torch.eye(width, **numbers).div_(ridge)

@@ -19,6 +19,7 @@ from aioli.states.mixture.views import BELIEVED, PEAK, PEAK_NORM, ROWS, STANDARD
 __all__ = ["LinearViews", "linear_views", "linear_views_apart"]
 
 PANEL = 512  # columns whose statistics stay in a core's cache while row after row is read
+THREADS = 16  # at most: a GPU plays five experts as fast as so many cores make their views
 NORMS = {STANDARD: STANDARD_NORM, PEAK: PEAK_NORM}
 
 
@@ -79,10 +80,11 @@ def _make(statistics: Vector, X: Matrix, views: dict[int, Matrix], norms: dict[i
     standard = views[STANDARD]
     peak = views.get(PEAK, np.empty((len(X), 0)))
     given = statistics[ROWS], statistics[BELIEVED], apart, X
-    do_all(
+    tasks = (
         partial(view_panel, panel, *given, first, standard, peak, *own)
         for panel, first, own in zip(panels, firsts, squares, strict=True)
     )
+    do_all(tasks, most=THREADS)
     for kind, total in zip(norms, squares.sum(axis=0), strict=False):
         norms[kind][...] = total
     if not apart:
