@@ -34,9 +34,10 @@ check: .venv/.dev
 attack: .venv/.dev
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --minutes $(MINUTES)
 
-# kill -9 a service under load KILLS times: nothing that it answered may be lost, or learned twice
+# kill -9 a service under load KILLS times: nothing that it answered may be lost, or learned twice; POSTGRES=1 keeps the
+# log in a PostgreSQL server that is started for it (Debian's package)
 kills: .venv/.dev
-	$(BIN)/python -m benchmarks.service_kills --kills $(KILLS)
+	$(BIN)/python -m benchmarks.service_kills --kills $(KILLS) $(if $(POSTGRES),--postgres)
 
 # the licence of every package that the core needs, and those of EXTRAS
 licences: .venv/.dev

@@ -1,11 +1,13 @@
 """Kill -9 a service under load, again and again, and check after each that nothing it had answered is lost.
 
     python -m benchmarks.service_kills --kills 200
+    python -m benchmarks.service_kills --kills 20 --postgres     # a server of its own, by Debian's package
     python -m benchmarks.service_kills --kills 20 --store postgresql://user:password@host/database
 
 Several threads predict and learn without pause. The server is killed at a random moment, started again on the same log,
 and then: every row that was answered has the same answer, every label that was answered was learned, none was learned
-twice, and the state is the replay of the log from its first row, bit for bit.
+twice, and the state from which a restart goes on is the replay of the log from its first row, bit for bit. After the
+last kill the whole log is played once more, and must hold all that was found in it after each.
 """
 
 import argparse
@@ -19,13 +21,19 @@ import tempfile
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from aioli.learners.announcements import Announcement
 from aioli.service.client import Client, RequestRefused, ServiceUnreachable
-from aioli.service.replay import verify
+from aioli.service.model import ServedModel
+from aioli.service.replay import model_at, replay, verify
+from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.store.event_log import Event, Store
 from aioli.store.opening import open_store
+from aioli.store.row_codec import AnnouncedRow, row_from_bytes
+from benchmarks.postgres_server import database
 
 __all__ = ["Kills", "kill_often"]
 
@@ -85,18 +93,17 @@ class _Load(threading.Thread):
 def kill_often(kills: int, place: str, threads: int = 4, seed: int = 0, longest: float = 0.3) -> Kills:
     """Kill a service so many times and count what was wrong; `place` is a new folder, or the address of a database."""
     rng = random.Random(seed)
-    token = ""
-    totals = [0] * 6
     logs = Path(tempfile.mkdtemp())
+    log, check = logs / "server.log", _Check(place)
     try:
+        server = _Server(place, log)
         for kill in range(kills):
-            server = _Server(place, logs / "server.log", token)
-            token = server.token
             try:
+                server.wait()
                 if not kill:
-                    with Client(server.address, token) as client:
+                    with Client(server.address, server.token) as client:
                         client.create(MODEL, learner="AIOLI", waiting={"most": 10**6})
-                loads = [_Load(server.address, token, f"{kill}-{t}") for t in range(threads)]
+                loads = [_Load(server.address, server.token, f"{kill}-{t}") for t in range(threads)]
                 for load in loads:
                     load.start()
                 end = time.monotonic() + PATIENCE
@@ -107,70 +114,112 @@ def kill_often(kills: int, place: str, threads: int = 4, seed: int = 0, longest:
                 server.kill()
             for load in loads:
                 load.join(PATIENCE)
-            totals = [a + b for a, b in zip(totals, _check(place, loads), strict=True)]
+            if kill + 1 < kills:
+                server = _Server(place, log, server.token)  # which reads and writes nothing new while this one checks
+            try:
+                check.after_kill(loads)
+            except BaseException:
+                server.kill()
+                raise
+        return check.found(kills)
     finally:
         shutil.rmtree(logs, ignore_errors=True)
-    return Kills(kills, *totals)
 
 
-def _check(place: str, loads: Sequence[_Load]) -> tuple[int, int, int, int, int, int]:
-    """Return rows and labels answered, and how many of each were lost, learned twice, or in another state."""
-    store = open_store(place, writer=False)
-    number = store.models()[0].number
-    rows = {name: value for load in loads for name, value in load.rows.items()}
-    labels = {name: label for load in loads for name, label in load.labels.items()}
-    lost_rows = sum(not _has_row(store, number, name, p) for name, (_, p) in rows.items())
-    lost_labels = sum(not _has_label(store, number, name, label) for name, label in labels.items())
-    told = [entry.id for entry in store.entries(number) if entry.event == Event.LABEL]
-    found = verify(store, number)
-    store.close()
-    wrong = int(bool(found.unlike) or not found.equal)
-    return len(rows), len(labels), lost_rows, lost_labels, len(told) - len(set(told)), wrong
+class _Check:
+    """Plays the log further after each kill, from its first row on, and counts what is not as it must be."""
+
+    def __init__(self, place: str) -> None:
+        self._place = place
+        self._model: ServedModel | None = None
+        self._rows: dict[str, AnnouncedRow] = {}  # that wait for their labels
+        self._last = self._entries = 0
+        self._learned: set[str] = set()
+        self._counts = [0] * 6
+
+    def after_kill(self, loads: Sequence[_Load]) -> None:
+        """Look for all that was answered since the kill before, and compare the states."""
+        store = open_store(self._place, writer=False)
+        number = store.models()[0].number
+        rows = {name: p for load in loads for name, (_, p) in load.rows.items()}
+        labels = {name: label for load in loads for name, label in load.labels.items()}
+        announced, told, twice, unlike = self._play(store, number)
+        lost_rows = sum(announced.get(name) != p for name, p in rows.items())
+        lost_labels = sum(told.get(name) != label for name, label in labels.items())
+        assert self._model is not None
+        equal = to_bytes(self._model.snapshot()) == to_bytes(model_at(store, number).snapshot())
+        store.close()
+        found = (len(rows), len(labels), lost_rows, lost_labels, twice, int(bool(unlike) or not equal))
+        self._counts = [a + b for a, b in zip(self._counts, found, strict=True)]
+
+    def _play(self, store: Store, number: int) -> tuple[dict[str, float], dict[str, int], int, int]:
+        """Play the new entries; return their rows and labels, and how many came twice or were announced otherwise."""
+        if self._model is None:
+            origin = store.origin(number)
+            self._model = ServedModel.restore(from_bytes(origin.data))
+            first = list(store.entries(number, until=origin.sequence))
+            self._rows = {entry.id: row_from_bytes(entry.body) for entry in first if entry.event == Event.ROW}
+            self._last, self._entries = origin.sequence, len(first)
+        announced = {name: _probability(row) for name, row in self._rows.items()}
+        told: dict[str, int] = {}
+        twice = 0
+        entries = list(store.entries(number, after=self._last))
+        for entry in entries:
+            if entry.event == Event.ROW:
+                self._rows[entry.id] = row = row_from_bytes(entry.body)
+                announced[entry.id] = _probability(row)
+            else:
+                twice += entry.id in self._learned
+                self._learned.add(entry.id)
+                told[entry.id] = json.loads(entry.body)["label"]
+        played = replay(self._model, entries, self._rows.__getitem__)
+        for name in told:
+            self._rows.pop(name, None)
+        self._last, self._entries = max(self._last, played.last), self._entries + len(entries)
+        return announced, told, twice, played.unlike
+
+    def found(self, kills: int) -> Kills:
+        """Play the whole log once more, and return what was found."""
+        store = open_store(self._place, writer=False)
+        number = store.models()[0].number
+        whole = verify(store, number)
+        entries = sum(1 for _ in store.entries(number))
+        store.close()
+        self._counts[5] += int(bool(whole.unlike) or not whole.equal or entries != self._entries)
+        return Kills(kills, *self._counts)
 
 
-def _has_row(store: Store, number: int, name: str, p: float) -> bool:
-    from aioli.learners.announcements import Announcement
-    from aioli.store.row_codec import row_from_bytes
-
-    entries = store.find(number, [name]).get(name, [])
-    if not entries:
-        return False
-    announced = row_from_bytes(entries[0].body).announced
-    return isinstance(announced, Announcement) and announced.probability == p
-
-
-def _has_label(store: Store, number: int, name: str, label: int) -> bool:
-    entries = store.find(number, [name]).get(name, [])
-    return any(entry.event == Event.LABEL and json.loads(entry.body)["label"] == label for entry in entries)
+def _probability(row: AnnouncedRow) -> float:
+    assert isinstance(row.announced, Announcement)
+    return row.announced.probability
 
 
 class _Server:
     """A service in a process of its own."""
 
-    def __init__(self, place: str, log: Path, token: str) -> None:
+    def __init__(self, place: str, log: Path, token: str = "") -> None:
         log.write_bytes(b"")
         command = [sys.executable, "-m", "aioli", "serve", "--folder", place, "--port", "0", "--snapshot-every", "500"]
         with log.open("ab") as out:
             self._process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=out, env=os.environ, text=True)
-        self.token = token
-        try:
-            self.address = self._wait(log)
-            if not token:
-                assert self._process.stdout is not None
-                self.token = self._process.stdout.readline().split()[-1]
-        except BaseException:
-            self.kill()
-            raise
+        self._log, self.token, self.address = log, token, ""
 
-    def _wait(self, log: Path) -> str:
+    def wait(self) -> None:
+        """Wait until it listens; at the first start, read the token that it shows."""
+        self.address = self._started()
+        if not self.token:
+            assert self._process.stdout is not None
+            self.token = self._process.stdout.readline().split()[-1]
+
+    def _started(self) -> str:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end and self._process.poll() is None:
-            for line in log.read_text().splitlines():
+            for line in self._log.read_text().splitlines():
                 told: dict[str, Any] = json.loads(line) if line.startswith("{") else {}
                 if told.get("event") == "started":
                     return str(told["address"])
             time.sleep(0.01)
-        raise RuntimeError(f"the service did not start: {log.read_text()}")
+        raise RuntimeError(f"the service did not start: {self._log.read_text()}")
 
     def kill(self) -> None:
         self._process.kill()
@@ -183,13 +232,17 @@ def main() -> int:
     """Kill, and print what was found."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=200, metavar="N")
-    parser.add_argument("--store", metavar="ADDRESS", help="of a PostgreSQL database that is empty; default: SQLite")
+    stores = parser.add_mutually_exclusive_group()
+    stores.add_argument("--store", metavar="ADDRESS", help="of a PostgreSQL database that is empty; default: SQLite")
+    stores.add_argument("--postgres", action="store_true", help="start a PostgreSQL server of its own, and end it")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the moments of the kills")
     given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as folder:
-        found = kill_often(given.kills, given.store or str(Path(folder) / "service"), seed=given.seed)
+    begin = time.monotonic()
+    with tempfile.TemporaryDirectory() as folder, database() if given.postgres else nullcontext(given.store) as store:
+        found = kill_often(given.kills, store or str(Path(folder) / "service"), seed=given.seed)
     for name, value in found._asdict().items():
         print(f"{name.replace('_', ' '):14} {value:9,}")
+    print(f"{'seconds':14} {time.monotonic() - begin:9,.0f}")
     print("nothing lost, nothing twice, every state the replay of its log" if found.clean else "NOT clean")
     return not found.clean
 

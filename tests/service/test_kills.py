@@ -3,9 +3,9 @@
 from pathlib import Path
 
 import pytest
-from databases import MISSING, database, found
 from thoroughness import FULL
 
+from benchmarks.postgres_server import MISSING, database, found
 from benchmarks.service_kills import kill_often
 
 pytest.importorskip("starlette")

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from databases import MISSING, database, found
 from served_games import learns, one, play_late, predicts, state_of
 from thoroughness import FULL
 
@@ -19,6 +18,7 @@ from aioli.store.event_log import StoreFailed
 from aioli.store.opening import open_store
 from aioli.store.postgres_log import PostgresLog
 from aioli.store.sqlite_log import SqliteLog
+from benchmarks.postgres_server import MISSING, database, found
 
 pytest.importorskip("psycopg")
 pytestmark = [

@@ -1,4 +1,4 @@
-"""A PostgreSQL server of the tests' own, in a temporary folder, on a socket there; it is always ended."""
+"""A PostgreSQL server for tests and measurements, in a temporary folder, on a socket there; it is always ended."""
 
 import os
 import pwd
