@@ -2,35 +2,44 @@
 
     python -m benchmarks.service [--seconds 10] [--sync full] [--learner '{"learner": "Auto", "parameters": …}']
 
-The server is kept to one core (`taskset`), and wrk to another. Beside it: the bare library, one announce or learn after
-the other; and `vw --daemon` on the same rows, where the program is installed. Processor time a request tells more than
-requests a second where other programs use the machine too.
+The server is kept to one core (`taskset`), and wrk to another. Beside it, in the same run: the bare library, one
+announce or learn after the other; and `vw --daemon` (the program, or the wheel `vowpalwabbit`), which keeps nothing and
+knows no ids. "mixed" is as many rows as labels. Processor time a request tells more than requests a second where other
+programs use the machine too.
 """
 
 import argparse
-import asyncio
 import json
 import os
 import re
 import shutil
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from aioli import Auto
+from aioli.learners.by_name import make_learner
+from aioli.learners.protocol import learns_late, plays_two_classes
+from aioli.numerics.compiling import Matrix
 from aioli.service.client import Client
+from benchmarks.vw_daemon import ask_vw, is_installed
 
 __all__ = ["Load", "main"]
 
 WIDTH = 20
 WARM = 500  # rows predicted and learned before anything is measured
+ROWS = 5000  # that the bare library plays
+MODELS = (
+    '{"learner": "Auto", "parameters": {"budget": "fast"}}',
+    '{"learner": "AIOLI"}',
+    '{"learner": "Auto"}',
+)
 PATIENCE = 120.0  # seconds for a server to start
 SCRIPT = """
 wrk.method = "POST"
@@ -78,9 +87,8 @@ class Load(NamedTuple):
 class Server:
     """A service on one core, with a model that has begun to learn."""
 
-    def __init__(self, folder: str, sync: str, model: dict[str, object]) -> None:
+    def __init__(self, folder: str, sync: str, model: dict[str, Any]) -> None:
         log = Path(folder) / "log"
-        pinned = ["taskset", "-c", "0"] if shutil.which("taskset") else []
         command = [
             sys.executable,
             "-m",
@@ -94,17 +102,17 @@ class Server:
             sync,
         ]
         with log.open("wb") as out:
-            self._process = subprocess.Popen([*pinned, *command], stdout=subprocess.PIPE, stderr=out, text=True)
+            self._process = subprocess.Popen([*pinned_to(0), *command], stdout=subprocess.PIPE, stderr=out, text=True)
         try:
             self.address = self._started(log)
             assert self._process.stdout is not None
             self.token = self._process.stdout.readline().split()[-1]
             with Client(self.address, self.token, seconds=PATIENCE) as client:
                 client.create("m", waiting={"most": 10**7}, **model)
-                X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(WARM, WIDTH)).tolist()
-                client.predict_many("m", [(f"warm-{t}", row) for t, row in enumerate(X)])
-                client.learn_many("m", [(f"warm-{t}", int(row[0] > 0.0)) for t, row in enumerate(X)])
-                client.predict("m", "first", X[0])
+                X, y = _rows(WARM)
+                client.predict_many("m", [(f"warm-{t}", row) for t, row in enumerate(X.tolist())])
+                client.learn_many("m", [(f"warm-{t}", label) for t, label in enumerate(y)])
+                client.predict("m", "first", X[0].tolist())
                 client.learn("m", "first", 1)
         except BaseException:
             self.end()
@@ -124,8 +132,7 @@ class Server:
         with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
             script.write(SCRIPT)
             script.flush()
-            pinned = ["taskset", "-c", "1"] if shutil.which("taskset") and (os.cpu_count() or 1) > 1 else []
-            asked = [*pinned, "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", script.name, self.address]
+            asked = [*pinned_to(1), "wrk", "-t1", f"-c{connections}", f"-d{seconds}s", "-s", script.name, self.address]
             before = self._cpu()
             environment = {**os.environ, "TOKEN": self.token, "KIND": kind}
             done = subprocess.run(asked, check=True, capture_output=True, text=True, env=environment, timeout=600)
@@ -151,67 +158,52 @@ class Server:
             self._process.stdout.close()
 
 
-def bare_library(rows: int = 5000) -> tuple[float, float]:
-    """Return announcements, and rounds of announcing and learning, a second of Auto(budget="fast") by itself."""
-    rng = np.random.default_rng(0)
-    X = rng.uniform(-1.0, 1.0, size=(rows, WIDTH))
-    y = (X[:, 0] > 0.0).astype(float).tolist()
-    learner = Auto(budget="fast")
+def bare_library(model: dict[str, Any], rows: int) -> tuple[float, float]:
+    """Return announcements, and announcements and labels together, a second of a learner by itself."""
+    X, y = _rows(rows + WARM)
+    learner = make_learner(model["learner"], model.get("parameters", {}))
+    assert plays_two_classes(learner)
+    assert learns_late(learner)
     learner.learn_many(X[:WARM], y[:WARM])
     learner.learn(X[0], y[0], announced=learner.announce(X[0]))
     begin = time.perf_counter()
-    announced = [learner.announce(x) for x in X]
+    announced = [learner.announce(x) for x in X[WARM:]]
     middle = time.perf_counter()
-    for x, label, ticket in zip(X, y, announced, strict=True):
+    for x, label, ticket in zip(X[WARM:], y[WARM:], announced, strict=True):
         learner.learn(x, label, announced=ticket)
     end = time.perf_counter()
     return rows / (middle - begin), 2.0 * rows / (end - begin)
 
 
-def vw_daemon(connections: int, seconds: float) -> float | None:
-    """Return lines a second that `vw --daemon` answers, not durably; None where it is not installed."""
-    if shutil.which("vw") is None:
-        return None
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [
-        "vw",
-        "--daemon",
-        "--foreground",
-        "--num_children",
-        "1",
-        "--port",
-        str(port),
-        "--loss_function",
-        "logistic",
-    ]
-    process = subprocess.Popen([*command, "--quiet"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        time.sleep(1.0)
-        return asyncio.run(_ask_vw(port, connections, seconds))
-    finally:
-        process.kill()
-        process.wait(30.0)
+def _rows(count: int) -> tuple[Matrix, list[int]]:
+    X = np.random.default_rng(0).uniform(-1.0, 1.0, size=(count, WIDTH))
+    return X, (X[:, 0] > 0.0).astype(int).tolist()
 
 
-async def _ask_vw(port: int, connections: int, seconds: float) -> float:
-    values = " ".join(f"x{j}:0.{j}5" for j in range(WIDTH))
-    line = f"1 | {values}\n".encode()
-    until = time.perf_counter() + seconds
+def pinned_to(core: int) -> list[str]:
+    """Return what keeps a program to one core, where there are several."""
+    return ["taskset", "-c", str(core)] if shutil.which("taskset") and (os.cpu_count() or 1) > core else []
 
-    async def one() -> int:
-        reader, writer = await asyncio.open_connection("127.0.0.1", port)
-        count = 0
-        while time.perf_counter() < until:
-            writer.write(line)
-            await asyncio.wait_for(reader.readline(), 30.0)
-            count += 1
-        writer.close()
-        return count
 
-    counts = await asyncio.gather(*(one() for _ in range(connections)))
-    return sum(counts) / seconds
+def measure(model: dict[str, Any], sync: str, seconds: int, rows: int) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what is measured of a model and how it came out: the service, then the bare library."""
+    with tempfile.TemporaryDirectory() as folder:
+        server = Server(folder, sync, model)
+        try:
+            yield "durable predict, 16 connections", server.load("predict", 16, seconds)
+            yield "durable predict + learn, 64 connections", server.load("mixed", 64, seconds)
+        finally:
+            server.end()
+    announced, played = bare_library(model, rows)
+    yield "bare library, predict", (announced,)
+    yield "bare library, predict + learn", (played,)
+
+
+def measure_vw(seconds: int) -> Iterator[tuple[str, Sequence[float]]]:
+    """Yield what `vw --daemon` answers: rows alone, and rows with their labels, which it learns at once."""
+    X, y = _rows(997)
+    yield "vw --daemon, predict, 16 connections", ask_vw(X, None, 16, seconds, pinned_to(0))
+    yield "vw --daemon, predict and learn, 64", ask_vw(X, y, 64, seconds, pinned_to(0))
 
 
 def main() -> int:
@@ -219,31 +211,27 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seconds", type=int, default=10, metavar="S", help="of each load (default: 10)")
     parser.add_argument("--sync", choices=("normal", "full"), default="normal")
-    usual = '{"learner": "Auto", "parameters": {"budget": "fast"}}'
-    parser.add_argument("--learner", default=usual, metavar="JSON", help=f"the model (default: {usual})")
+    parser.add_argument("--learner", action="append", metavar="JSON", help=f"a model (default: {', '.join(MODELS)})")
     given = parser.parse_args()
     if shutil.which("wrk") is None:
         sys.exit("wrk is not installed: apt-get install wrk")
-    with tempfile.TemporaryDirectory() as folder:
-        server = Server(folder, given.sync, json.loads(given.learner))
-        try:
-            loads = {
-                "durable predict, 16 connections": server.load("predict", 16, given.seconds),
-                "durable predict + learn, 64 connections": server.load("mixed", 64, given.seconds),
-            }
-        finally:
-            server.end()
-    print(f"{'':42}{'requests/s':>11}{'p50 ms':>9}{'p99 ms':>9}{'cpu µs':>9}{'refused':>9}")
-    for name, load in loads.items():
-        print(f"{name:42}{load.rate:11,.0f}{load.p50:9.2f}{load.p99:9.2f}{load.cpu:9.1f}{load.refused:9,}")
-    announced, played = bare_library()
-    print(f"{'bare library, announce':42}{announced:11,.0f}")
-    print(f"{'bare library, announce + learn':42}{played:11,.0f}")
-    for connections in (16, 64):
-        lines = vw_daemon(connections, given.seconds)
-        told = "not installed" if lines is None else f"{lines:,.0f}"
-        print(f"{f'vw --daemon, {connections} connections, not durable':42}{told:>11}")
+    heads = f"{'requests/s':>11}{'p50 ms':>9}{'p99 ms':>9}{'cpu µs':>9}{'refused':>9}"
+    for text in given.learner or MODELS:
+        print(f"{text}\n{'':42}{heads}")
+        for name, told in measure(json.loads(text), given.sync, given.seconds, ROWS):
+            _print(name, told)
+    print("Vowpal Wabbit")
+    if not is_installed():
+        print("  not installed: pip install vowpalwabbit")
+        return 0
+    for name, told in measure_vw(given.seconds):
+        _print(name, told)
     return 0
+
+
+def _print(name: str, told: Sequence[float]) -> None:
+    rate, *more = told
+    print(f"  {name:40}{rate:11,.0f}{''.join(f'{value:9,.2f}' for value in more)}", flush=True)
 
 
 if __name__ == "__main__":
