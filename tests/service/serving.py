@@ -40,7 +40,7 @@ class InProcess:
         self.token, self.read_token = (make_token(self.engine.store, rights) for rights in (WRITE, READ))
         self.log = folder.with_suffix(".log")
         self._out = self.log.open("w")
-        self._app = make_app(Grouping(self.engine), Settings(**settings), RequestLog(every=True, out=self._out))
+        self.gate = make_app(Grouping(self.engine), Settings(**settings), RequestLog(every=True, out=self._out))
 
     def ask(self, method: str, path: str, body: object = None, token: str | None = None, **headers: str) -> Answer:
         """Ask once."""
@@ -68,7 +68,7 @@ class InProcess:
             answered.append(message)
 
         async def call() -> None:
-            await self._app(scope, receive, send)
+            await self.gate(scope, receive, send)
 
         asyncio.run(call())
         told = {name.decode(): value.decode() for name, value in answered[0]["headers"]}

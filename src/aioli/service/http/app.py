@@ -12,67 +12,29 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from aioli import __version__
 from aioli.service.engine import Engine
 from aioli.service.http.access import Access
-from aioli.service.http.answers import refusal_body, send_answer, send_bytes
-from aioli.service.http.bodies import (
-    decoded,
-    key_of_body,
-    model_from_body,
-    model_from_file,
-    operations_of,
-    outcome_as_bytes,
-    outcome_as_json,
-)
-from aioli.service.http.gate import BODY, Gate, Settings
+from aioli.service.http.answers import refusal_body
+from aioli.service.http.bodies import decoded, model_from_body, model_from_file
+from aioli.service.http.gate import Gate, Settings
 from aioli.service.http.grouping import Grouping
 from aioli.service.http.inference_protocol import inference_routes
 from aioli.service.http.openapi import document
 from aioli.service.http.page_routes import page_routes
+from aioli.service.http.play import BODY, Play
 from aioli.service.http.watch import RequestLog, Requests, metrics
 from aioli.service.refusals import ServiceRefused
-from aioli.service.status import certificate_of, status_of
+from aioli.service.status import status_of
 from aioli.snapshots.codec import to_bytes
-from aioli.snapshots.json_values import JsonObject
 
 __all__ = ["make_app"]
 
 BYTES = "application/octet-stream"
-JSON_KIND = ((b"content-type", b"application/json"),)
 NO_STORE = {"cache-control": "no-store"}
-
-
-class _Play:
-    """The two addresses that are asked most: predict and learn, one or many."""
-
-    def __init__(self, kind: str, grouping: Grouping) -> None:
-        self._kind, self._grouping = kind, grouping
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
-        """Answer one request, once its outcome is durable."""
-        model = scope["path_params"]["name"]
-        body = decoded(scope[BODY])
-        operations, many = operations_of(self._kind, model, body)
-        engine = self._grouping.engine
-        engine.served(model)
-        outcomes = await self._grouping.play(operations)
-        certified = body.get("certificate") is True and self._kind == "predict"
-        if not many and not certified and not isinstance(outcomes[0], ServiceRefused):
-            await send_bytes(send, 200, outcome_as_bytes(outcomes[0]), JSON_KIND)
-            return
-        told: JsonObject = {"results": [outcome_as_json(outcome) for outcome in outcomes]}
-        if not many:
-            (outcome,) = outcomes
-            if isinstance(outcome, ServiceRefused):
-                raise outcome
-            told = outcome_as_json(outcome)
-        if certified:
-            told["certificate"] = certificate_of(engine.served(model).model, key_of_body(body.get("key")))
-        await send_answer(send, 200, told)
 
 
 class _Front:
     """Takes requests to predict and learn the short way, and hands all others on: a router costs as much as a row."""
 
-    def __init__(self, plays: Mapping[str, _Play], rest: ASGIApp) -> None:
+    def __init__(self, plays: Mapping[str, Play], rest: ASGIApp) -> None:
         self._plays, self._rest = plays, rest
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,11 +102,11 @@ def make_app(
     grouping: Grouping,
     settings: Settings = Settings(),  # noqa: B008, immutable
     log: RequestLog | None = None,
-) -> ASGIApp:
+) -> Gate:
     """Return the application of a service over an engine's groups."""
     engine, requests = grouping.engine, Requests()
     answers = _Answers(engine, requests, grouping)
-    plays = {kind: _Play(kind, grouping) for kind in ("predict", "learn")}
+    plays = {kind: Play(kind, grouping) for kind in ("predict", "learn")}
     routes = [
         *(Route(f"/models/{{name}}/{kind}", play, methods=["POST"]) for kind, play in plays.items()),
         Route("/models/{name}", answers.create, methods=["POST"]),
@@ -165,7 +127,8 @@ def make_app(
     }
     app = Starlette(routes=routes, exception_handlers=handlers)
     app.router.redirect_slashes = False
-    return Gate(_Front(plays, app), Access(engine.store, settings.rate), settings, requests, log or RequestLog())
+    access = Access(engine.store, settings.rate)
+    return Gate(_Front(plays, app), plays, access, settings, requests, log or RequestLog())
 
 
 async def _as_json(_: Request, error: Exception) -> Response:

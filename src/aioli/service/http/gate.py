@@ -2,23 +2,35 @@
 
 import asyncio
 import itertools
+import json
 import secrets
 import time
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeAlias
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from aioli.service.http.access import Access
-from aioli.service.http.answers import refusal_answer, send_answer
+from aioli.service.http.answers import (
+    JSON,
+    Headers,
+    failure_body,
+    refusal_answer,
+    refusal_body,
+    refusal_headers,
+    send_answer,
+)
+from aioli.service.http.play import BODY, Play
 from aioli.service.http.watch import RequestLog, Requests
 from aioli.service.refusals import BadRequest, ServiceRefused, TooLarge
 
-__all__ = ["BODY", "RIGHTS", "Gate", "Settings"]
+__all__ = ["RIGHTS", "Answered", "Gate", "Settings"]
 
-BODY, RIGHTS = "aioli.body", "aioli.rights"  # where the scope of a request has its body, and what its token may do
+RIGHTS = "aioli.rights"  # where the scope of a request has what its token may do
 OPEN = {"/health": "health", "/ready": "ready", "/v2/health/live": "health", "/v2/health/ready": "ready"}
 READING_POSTS = ("/infer",)  # what changes nothing unless it has an id, and is looked at where it is answered
 WITHOUT_BODY = ("GET", "HEAD", "OPTIONS")
+Answered: TypeAlias = Callable[[int, Headers, bytes], None]  # takes the status, the headers and the body of an answer
 
 
 class Settings(NamedTuple):
@@ -30,10 +42,24 @@ class Settings(NamedTuple):
 
 
 class Gate:
-    """Wraps an application: only what may pass reaches it, with its body read."""
+    """Wraps an application: only what may pass reaches it, with its body read.
 
-    def __init__(self, app: ASGIApp, access: Access, settings: Settings, requests: Requests, log: RequestLog) -> None:
-        self._app, self._access, self._settings = app, access, settings
+    Attributes
+    ----------
+    plays
+        What is asked most, by the last part of its address: a connection takes such a request to `play` at once.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        plays: Mapping[str, Play],
+        access: Access,
+        settings: Settings,
+        requests: Requests,
+        log: RequestLog,
+    ) -> None:
+        self._app, self.plays, self._access, self._settings = app, plays, access, settings
         self._requests, self._log = requests, log
         self._prefix, self._numbers = secrets.token_hex(4), itertools.count(1)
 
@@ -67,21 +93,57 @@ class Gate:
         except ServiceRefused as refused:
             await refusal_answer(refused, path, stamped)
         except Exception as error:
-            self._log.write("failed", request=identity, path=path, error=f"{type(error).__name__}: {error}")
-            answer = {"error": {"code": "internal", "message": f"the server failed; see its log for {identity}"}}
+            self._failed(identity, path, error)
             if not begun:
-                await send_answer(stamped, 500, answer)
+                await send_answer(stamped, 500, failure_body(identity))
+        self._count(_kind_of(path), identity, method, path, status, started)
+
+    def play(self, play: Play, model: str, header: bytes | None, address: str, body: bytes, answered: Answered) -> None:
+        """Answer one whole request to predict or to learn, as the application would: `answered` is called once."""
+        started = time.perf_counter()
+        identity = f"{self._prefix}-{next(self._numbers)}"
+        own: Headers = (JSON, (b"x-request-id", identity.encode()))
+
+        def told(answer: bytes | Exception) -> None:
+            path = f"/models/{model}/{play.kind}"
+            status, headers = 200, own
+            if isinstance(answer, bytes):
+                data = answer
+            elif isinstance(answer, ServiceRefused):
+                status, headers = answer.status, (*refusal_headers(answer), *headers)
+                data = json.dumps(refusal_body(answer, path), allow_nan=False).encode()
+            else:
+                self._failed(identity, path, answer)
+                status, data = 500, json.dumps(failure_body(identity)).encode()
+            self._count(play.kind, identity, "POST", path, status, started)
+            answered(status, headers, data)
+
+        try:
+            self._access.check(header, True, address)
+            self._check_size(len(body))
+            play.begin(model, body, told)
+        except Exception as error:
+            told(error)
+
+    def _failed(self, identity: str, path: str, error: Exception) -> None:
+        self._log.write("failed", request=identity, path=path, error=f"{type(error).__name__}: {error}")
+
+    def _count(self, kind: str, identity: str, method: str, path: str, status: int, started: float) -> None:
         took = time.perf_counter() - started
-        self._requests.count(_kind_of(path), status, took)
+        self._requests.count(kind, status, took)
         if self._log.every or status >= 400:
             line = {"method": method, "path": path, "status": status, "ms": round(1e3 * took, 3)}
             self._log.write("request", request=identity, **line)
 
+    def _check_size(self, length: int) -> None:
+        most = self._settings.largest_body
+        if length > most:
+            raise TooLarge(f"the body has {length:,} bytes, and {most:,} are read; send smaller batches")
+
     async def _body(self, receive: Receive, length: int | None) -> bytes:
         """Return the whole body; one that is too long, or comes too slowly, is refused."""
         most = self._settings.largest_body
-        if length is not None and length > most:
-            raise TooLarge(f"the body has {length:,} bytes, and {most:,} are read; send smaller batches")
+        self._check_size(length or 0)
         message: Message = await receive() if length else {"body": b"", "more_body": length is None}
         body: bytes = message.get("body", b"")
         if not message.get("more_body"):

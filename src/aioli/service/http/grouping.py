@@ -1,14 +1,16 @@
 """Requests that come together are one group of the engine: one commit for all of them, and no waiting for more."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TypeAlias
 
 from aioli.service.engine import Engine
 from aioli.service.operations import Operation, Outcome
 
-__all__ = ["Grouping"]
+__all__ = ["Grouping", "Played"]
 
 LARGEST = 4096  # operations of a group
+Played: TypeAlias = "Callable[[list[Outcome] | Exception], None]"  # takes the outcomes, or what went wrong
 
 
 class Grouping:
@@ -20,17 +22,29 @@ class Grouping:
     def __init__(self, engine: Engine) -> None:
         self.engine = engine
         self.groups = self.operations = 0
-        self._waiting: list[tuple[Sequence[Operation], asyncio.Future[list[Outcome]]]] = []
+        self._waiting: list[tuple[Sequence[Operation], Played]] = []
         self._called = False
+
+    def submit(self, operations: Sequence[Operation], played: Played) -> None:
+        """Call `played` with the outcomes once they are durable, from the event loop."""
+        self._waiting.append((operations, played))
+        if not self._called:
+            self._called = True
+            asyncio.get_running_loop().call_soon(self._play)
 
     def play(self, operations: Sequence[Operation]) -> "asyncio.Future[list[Outcome]]":
         """Return the outcomes to come; they are durable when they are there."""
-        loop = asyncio.get_running_loop()
-        told: asyncio.Future[list[Outcome]] = loop.create_future()
-        self._waiting.append((operations, told))
-        if not self._called:
-            self._called = True
-            loop.call_soon(self._play)
+        told: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
+
+        def played(outcomes: list[Outcome] | Exception) -> None:
+            if told.done():  # the client has gone
+                return
+            if isinstance(outcomes, Exception):
+                told.set_exception(outcomes)
+            else:
+                told.set_result(outcomes)
+
+        self.submit(operations, played)
         return told
 
     def _play(self) -> None:
@@ -44,19 +58,17 @@ class Grouping:
             part, waiting = waiting[:count], waiting[count:]
             self._play_group(part)
 
-    def _play_group(self, part: "list[tuple[Sequence[Operation], asyncio.Future[list[Outcome]]]]") -> None:
+    def _play_group(self, part: Sequence[tuple[Sequence[Operation], Played]]) -> None:
         every = [operation for operations, _ in part for operation in operations]
         self.groups += 1
         self.operations += len(every)
         try:
             outcomes = self.engine.play(every)
         except Exception as error:
-            for _, told in part:
-                if not told.done():
-                    told.set_exception(error)
+            for _, played in part:
+                played(error)
             return
         first = 0
-        for operations, told in part:
-            if not told.done():  # else the client has gone
-                told.set_result(outcomes[first : first + len(operations)])
+        for operations, played in part:
+            played(outcomes[first : first + len(operations)])
             first += len(operations)

@@ -17,9 +17,10 @@ from aioli import __version__
 from aioli.errors import AioliError
 from aioli.service.http.access import WRITE
 from aioli.service.http.bodies import MOST_AT_ONCE, decoded
-from aioli.service.http.gate import BODY, RIGHTS
+from aioli.service.http.gate import RIGHTS
 from aioli.service.http.grouping import Grouping
 from aioli.service.http.key_tensor import KEY, Keys, keys_in
+from aioli.service.http.play import BODY
 from aioli.service.model import Answer
 from aioli.service.operations import Predict, Predicted
 from aioli.service.refusals import BadRequest, Forbidden, ServiceRefused, Unprocessable

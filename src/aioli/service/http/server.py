@@ -6,9 +6,9 @@ import socket
 from collections.abc import Awaitable, Callable
 
 import uvicorn
-from starlette.types import ASGIApp
 
 from aioli.errors import ParameterRefused
+from aioli.service.http.gate import Gate
 from aioli.service.http.slow_clients import Connections, limited_protocol
 from aioli.service.http.watch import RequestLog, ServerMessages
 
@@ -40,7 +40,7 @@ def listen(host: str, port: int, elsewhere: bool = False) -> socket.socket:
 
 
 def run_server(
-    app: ASGIApp,
+    app: Gate,
     listening: socket.socket,
     connections: Connections,
     begun: Callable[[], Awaitable[None]],
@@ -49,7 +49,7 @@ def run_server(
     """Serve until the process is told to end; what is being answered then is answered first."""
     config = uvicorn.Config(
         app,
-        http=limited_protocol(connections),
+        http=limited_protocol(connections, app),
         ws="none",
         lifespan="off",
         log_config=None,

@@ -4,7 +4,8 @@ import asyncio
 from dataclasses import dataclass
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from aioli.service.http.gate import Gate
+from aioli.service.http.short_way import ShortWay
 
 __all__ = ["Connections", "limited_protocol"]
 
@@ -39,12 +40,13 @@ class Connections:
     closed: int = 0
 
 
-def limited_protocol(connections: Connections) -> type[asyncio.Protocol]:
-    """Return uvicorn's protocol of HTTP with these limits."""
+def limited_protocol(connections: Connections, answers: Gate) -> type[asyncio.Protocol]:
+    """Return uvicorn's protocol of HTTP with these limits, and a short way to what is asked most."""
 
-    class LimitedProtocol(HttpToolsProtocol):
+    class LimitedProtocol(ShortWay):
         """A connection that is closed where it asks for nothing in time."""
 
+        gate = answers
         sweeping = False
 
         def __init__(self, *args: Any, **more: Any) -> None:
