@@ -1,7 +1,6 @@
 """A forest as a player of many classes: its trees and what they say together, mixed and stacked into one voice."""
 
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 import numpy as np
@@ -49,11 +48,19 @@ class ClassForestState:
 
     def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play the rows in order; `out` receives the logarithms of the probabilities before each label."""
-        np.log(self.mixture.combine(_by_member(self.forest.play(X, codes, weights)), codes, weights), out=out)
+        self.prepared(X, codes, weights, out)()
 
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the rows that these arrays hold."""
-        return partial(self.play, X, codes, weights, out)
+        said = np.empty((len(MEMBERS), len(X), self.classes))
+        announced, combine = self.mixture.prepared(said, codes, weights)
+
+        def play() -> None:
+            said[...] = self.forest.play(X, codes, weights).transpose(1, 0, 2)
+            combine()
+            np.log(announced, out=out)
+
+        return play
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""

@@ -48,7 +48,7 @@ class SharedState:
     def __init__(self, spec: SharedSpec, width: int, classes: int) -> None:
         self.spec = spec
         self._rules = spec.rules
-        self.rows = 0  # played so far; where rows are wide, forgetting waits for the end of a block of them
+        self.rows = 0  # wide ones played so far: forgetting waits for the end of a block of them
         self.P: Matrix = np.eye(width) / spec.ridge
         self.W: Matrix = np.zeros((classes, width))
 
@@ -138,8 +138,8 @@ class SharedState:
     def add_class(self) -> None:
         r"""Make room for one further class, which has been seen in no row.
 
-        The first feature is always 1, and its coefficient begins at $-\log(1 + n/K)$ after n rows of K classes: what
-        has not come so long is rare.
+        The first feature is always 1. Of wide rows, whose number n is counted, its coefficient begins at
+        $-\log(1 + n/K)$ where there are K classes: what has not come so long is rare. Of narrow ones it begins at 0.
         """
         line = np.zeros((1, self.width))
         if self.classes > 1:
