@@ -72,5 +72,5 @@ def _table(heading: str, names: list[str]) -> str:
 def _types(module: object) -> str:
     """Return other names for types as they stand: `tuple[…]` looks like a function to Sphinx, and is none."""
     names = [name for name in module.__all__ if isinstance(getattr(module, name), GenericAlias)]
-    entries = "".join(f"\n.. py:data:: {name}\n\n   ``{getattr(module, name)}``\n" for name in names)
+    entries = "".join(f"\n``{name}``\n   ``{getattr(module, name)}``\n" for name in names)
     return f"\nTypes\n-----\n{entries}" if names else ""
