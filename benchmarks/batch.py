@@ -23,7 +23,7 @@ from benchmarks.real_streams import SkippedStreamError, load_stream, stream_name
 from benchmarks.scores import log_loss
 from benchmarks.table import Table, as_markdown
 
-__all__ = ["batch_table", "choose", "losses", "main", "shipped"]
+__all__ = ["batch_table", "choose", "load_shipped", "losses", "main", "shipped"]
 
 LEAST_ROWS, MOST_ROWS, MOST_COLUMNS = 500, 5000, 100  # what a batch user cross-validates on, and SMP can be played on
 TRAINING = 0.7
@@ -88,13 +88,14 @@ def shipped() -> Data:
     }
     data: Data = {}
     for name, questions in classes.items():
-        rows, labels = _load(name)
+        rows, labels = load_shipped(name)
         data |= {f"{name}, {said}": (rows, (labels == label).astype(np.float64)) for said, label in questions}
-    rows, progress = _load("diabetes")
+    rows, progress = load_shipped("diabetes")
     return data | {"diabetes, above the median": (rows, (progress > np.median(progress)).astype(np.float64))}
 
 
-def _load(name: str) -> tuple[Matrix, Any]:
+def load_shipped(name: str) -> tuple[Matrix, Any]:
+    """Return the rows and labels of a data set of scikit-learn's."""
     X, labels = getattr(importlib.import_module("sklearn.datasets"), f"load_{name}")(return_X_y=True)
     return np.ascontiguousarray(X, dtype=np.float64), labels
 

@@ -61,20 +61,24 @@ def learn_in_any_order(
     weights: Vector | None,
     passes: int = 1,
     told: NDArray[np.generic] | None = None,
-) -> None:
+) -> tuple[Places, Vector]:
     """Teach each learner all rows of weight above 0, in shuffles of its own; refusals number rows as the call does.
 
-    `told` are the labels that the learners are given, where those of many classes are not numbers.
+    `told` are the labels that the learners are given, where those of many classes are not numbers. Return the rows in
+    their canonical order, and the probability that each one's label had before it came: the mean over the shuffles in
+    which it came in the second half, NaN where it came so in none.
     """
     first = canonical_order(X, labels, weights)
     if weights is not None:
         first = first[weights[first] != 0.0]
+    said, times = np.zeros(len(first)), np.zeros(len(first))
     for seed, learner in enumerate(learners):
         rng = np.random.Generator(np.random.PCG64(seed))
-        for _ in range(passes):
-            order = first[rng.permutation(len(first))]
+        for again in range(passes):
+            shuffle = rng.permutation(len(first))
+            order = first[shuffle]
             try:
-                learn_rows(
+                announced = learn_rows(
                     learner,
                     X[order],
                     (labels if told is None else told)[order],
@@ -84,6 +88,18 @@ def learn_in_any_order(
                 if error.row is None:
                     raise
                 raise error.numbered(int(order[error.row])) from None
+            if not again:
+                late = slice(len(order) // 2, None)
+                said[shuffle[late]] += _of_labels(announced, labels[order])[late]
+                times[shuffle[late]] += 1.0
+    return first, np.divide(said, times, out=np.full(len(first), np.nan), where=times > 0.0)
+
+
+def _of_labels(announced: Vector, labels: Vector) -> Vector:
+    """Return the probability of each label, of those of 1, or of all classes in the order of their codes."""
+    if announced.ndim == 1:
+        return np.where(labels > 0.5, announced, 1.0 - announced)
+    return np.asarray(announced[np.arange(len(labels)), labels.astype(np.intp)])
 
 
 def canonical_order(X: Values, labels: Vector, weights: Vector | None) -> Places:
