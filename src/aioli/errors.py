@@ -75,8 +75,9 @@ class DeviceFull(AioliError, MemoryError):
 
     def __init__(self, problem: str, *, reason: str, remedy: str, learned: int = 0) -> None:
         self.problem, self.reason, self.remedy, self.learned = problem, reason, remedy, learned
+        short = ". ".join(reason.split("\n")[0].split(". ")[:2])  # PyTorch goes on about its settings
         kept = f" (the first {learned:,} rows were learned: go on behind them)" if learned else UNCHANGED
-        super().__init__(f"{problem}: {reason.splitlines()[0] if reason else 'it is full'}; {remedy}{kept}")
+        super().__init__(f"{problem}: {short.rstrip('.')}; {remedy}{kept}")
 
     def after(self, learned: int) -> "DeviceFull":
         """Return the same error of a call of which so many rows have been learned from."""

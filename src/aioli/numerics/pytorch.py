@@ -2,12 +2,14 @@
 
 import importlib
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, TypeAlias, TypeGuard
 
 from aioli.errors import ParameterRefused
 
-__all__ = ["Tensor", "is_tensor", "pytorch", "require_device"]
+__all__ = ["Tensor", "beside", "is_tensor", "pytorch", "require_device"]
 
 Tensor: TypeAlias = Any  # torch.Tensor: types are checked without PyTorch too
 
@@ -33,6 +35,19 @@ def require_device(device: object) -> Any:
         )
         raise ParameterRefused(message, parameter="device", value=device) from None
     return found
+
+
+@contextmanager
+def beside(device: object) -> Iterator[None]:
+    """Give the device orders beside those of other threads, and wait for them at the end; a CPU has no such."""
+    torch = pytorch()
+    there = torch.device(device)
+    if there.type != "cuda":
+        yield
+        return
+    with torch.cuda.stream(torch.cuda.Stream(there)):
+        yield
+        torch.cuda.current_stream(there).synchronize()
 
 
 def is_tensor(X: object) -> TypeGuard[Tensor]:

@@ -12,7 +12,7 @@ import numpy as np
 
 from aioli.errors import UNCHANGED, ParameterRefused
 from aioli.numerics.compiling import Vector
-from aioli.numerics.pytorch import Tensor, is_tensor, pytorch
+from aioli.numerics.pytorch import Tensor, beside, is_tensor, pytorch
 from aioli.streams.matrices import Values, as_matrix, check_shape
 from aioli.streams.rows import CheckedRows
 
@@ -100,13 +100,11 @@ class DeviceRows(CheckedRows):
             if plain.dtype.kind == "O" or not plain.dtype.isnative or plain.dtype.itemsize > 8:
                 plain = plain.astype(np.float64)
             given = torch.from_numpy(np.ascontiguousarray(plain) if plain.flags.writeable else plain.copy())
-        with torch.cuda.stream(torch.cuda.Stream(there)) if there.type == "cuda" else torch.no_grad():
+        with beside(there):
             if there.type == "cuda" and given.device.type == "cpu":
                 given = given.pin_memory()  # copied at the full speed of the bus, in the type that came
             part = torch.empty((len(given), self.width + self.intercept), dtype=torch.float64, device=there)
             part[:, int(self.intercept) :] = given.to(there, non_blocking=True)
             if self.intercept:
                 part[:, 0] = 1.0
-            if there.type == "cuda":
-                torch.cuda.current_stream(there).synchronize()
         return part

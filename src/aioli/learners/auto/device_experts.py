@@ -16,7 +16,7 @@ from aioli.learners.auto.mixed_experts import MixedExperts
 from aioli.learners.auto.pipeline import Combine
 from aioli.learners.on_device import FACTORED
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.pytorch import Tensor, pytorch, require_device
+from aioli.numerics.pytorch import Tensor, beside, pytorch, require_device
 from aioli.outcomes.spec import Rule
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.device import DeviceState
@@ -42,9 +42,9 @@ def plays_on_devices(expert: Expert) -> bool:
 
 
 class Viewed(NamedTuple):
-    """Rows in the views that are read, and the statistics of the columns once they have been counted."""
+    """Rows on the device in the views that are read, and the statistics of the columns once they have been counted."""
 
-    views: LinearViews
+    seen: dict[int, Tensor]
     after: Vector
 
 
@@ -111,8 +111,8 @@ class DeviceExperts(MixedExperts):
         """Return rows on the device as each view that is read shows them: with their factors, behind the 1."""
         torch = pytorch()
         seen = {}
-        for kind in self._kinds:
-            rows = torch.from_numpy(views.rows[kind]).to(self.device, non_blocking=True)
+        for kind, given in views.rows.items():
+            rows = torch.from_numpy(given).to(self.device, non_blocking=True)
             rows.mul_(torch.from_numpy(views.factors[kind]).to(self.device)[:, None])
             rows[:, 0] = 1.0
             seen[kind] = rows
@@ -170,7 +170,8 @@ class DeviceExperts(MixedExperts):
 
         def view(X: Matrix) -> Viewed:
             views = linear_views(statistics, X, kinds, room)
-            return Viewed(views, statistics.copy())
+            with beside(self.device):
+                return Viewed(self._seen(views), statistics.copy())
 
         with ThreadPoolExecutor(1) as ahead:
             coming: tuple[slice, Future[Viewed]] | None = None
@@ -196,7 +197,7 @@ class DeviceExperts(MixedExperts):
     def _play_block(self, viewed: Viewed, y: Vector, weights: Vector, combine: Combine) -> None:
         """Let the experts learn a block in turn, all of them or none, and hand on what they said."""
         assert self._views is not None
-        seen = self._seen(viewed.views)
+        seen = viewed.seen
         logits = np.full((len(self.playing), len(y)), np.nan)
         there = [(i, state) for i, state in enumerate(self.states) if isinstance(state, DeviceState)]
         blocks = [state.block(seen[self.playing[i].kind], y, weights, logits[i]) for i, state in there]

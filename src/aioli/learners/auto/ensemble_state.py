@@ -92,7 +92,8 @@ class EnsembleState(MixedExperts):
         with one_blas_thread():
             for start, chunk in rows:
                 firsts = range(0, len(chunk), PIECE)
-                parts = [(chunk[t : t + PIECE], Z[start + t : start + t + PIECE]) for t in firsts]
+                own = Z[start : start + len(chunk)]
+                parts = [(chunk[t : t + PIECE], own[t : t + PIECE]) for t in firsts]
                 do_all([partial(self._consult_piece, *part) for part in parts])
         return Z
 

@@ -101,9 +101,9 @@ class DeviceBlocks:
         self._graphs[first].replay()
 
     def _recorded(self, count: int, first: int) -> Any:
-        """Return a step of a full block as a graph of CUDA's; the state stays as it is."""
+        """Record a step of a full block as a graph of CUDA's, which is not done by that: the state stays as it is."""
         graph = self.torch.cuda.CUDAGraph()
-        with self.torch.cuda.graph(graph):  # recorded, not done
+        with self.torch.cuda.graph(graph, capture_error_mode="thread_local"):  # other threads may bring up rows
             self._step(count, first)
         return graph
 
