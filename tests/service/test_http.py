@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -231,3 +232,12 @@ def test_metrics_and_logs_tell_what_happened(server: Server | InProcess, model: 
     assert found
     assert found[0]["path"] == "/metrics"
     assert server.token not in server.log.read_text()
+
+
+def test_the_document_tells_of_every_address(tmp_path: Path) -> None:
+    app = InProcess(tmp_path / "folder")
+    told = app.get("/openapi.json").told["paths"]
+    kinds = {(path, kind.upper()) for path, told_kinds in told.items() for kind in told_kinds if kind != "parameters"}
+    routes = app.gate._app._rest.routes  # type: ignore[attr-defined]
+    assert kinds == {(route.path, kind) for route in routes for kind in route.methods if kind != "HEAD"}
+    app.close()

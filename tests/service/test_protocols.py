@@ -64,6 +64,7 @@ def test_rows_with_an_id_are_kept_for_their_labels(app: InProcess) -> None:
         {"inputs": [TENSOR | {"shape": [3, 3]}]},
         {"inputs": [TENSOR | {"shape": [10**9, 10**9]}]},
         {"inputs": [TENSOR | {"datatype": "BYTES"}]},
+        {"inputs": [TENSOR | {"datatype": {}}]},
         {"inputs": [TENSOR | {"data": ["1"] * 6}]},
         {"inputs": [TENSOR | {"data": [1] * 6, "shape": [1, 6]}]},
         {"id": 7, "inputs": [TENSOR]},

@@ -132,7 +132,7 @@ def _rows_in(body: bytes, head: str | None) -> tuple[JsonObject, Rows, Keys]:
         raise BadRequest(ONE_TENSOR)
     ((tensor, data),) = tensors
     shape, kind = tensor.get("shape"), tensor.get("datatype")
-    if kind not in TYPES:
+    if not isinstance(kind, str) or kind not in TYPES:
         raise BadRequest(f"the datatype is {str(kind)[:40]!r}; give one of {', '.join(TYPES)}")
     wide = _shape(shape)
     values = _flat(tensor["data"]) if "data" in tensor else _numbers_in(data, kind)

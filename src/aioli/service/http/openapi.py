@@ -2,6 +2,7 @@
 
 from aioli import __version__
 from aioli.service.http.bodies import MOST_AT_ONCE
+from aioli.service.http.inference_protocol import TYPES
 from aioli.service.keyed import LONGEST_KEY
 from aioli.service.names import LONGEST_ID
 from aioli.snapshots.json_values import JsonObject
@@ -49,17 +50,29 @@ CREATE = {
         },
     },
 }
-ERROR = {
+TENSOR = {
     "type": "object",
-    "required": ["error"],
+    "required": ["name", "datatype", "shape"],
     "properties": {
-        "error": {
-            "type": "object",
-            "required": ["code", "message"],
-            "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
-        }
+        "name": {"type": "string"},
+        "datatype": {"enum": [*TYPES, "BYTES"]},
+        "shape": {"type": "array", "items": {"type": "integer", "minimum": 1}, "minItems": 1, "maxItems": 2},
+        "data": {"type": "array"},
     },
 }
+INFER = {
+    "type": "object",
+    "required": ["inputs"],
+    "properties": {"id": ID, "inputs": {"type": "array", "items": TENSOR, "minItems": 1, "maxItems": 2}},
+}
+REFUSAL = {
+    "type": "object",
+    "required": ["code", "message"],
+    "properties": {"code": {"type": "string"}, "message": {"type": "string"}},
+}
+TEXT = {"type": "string", "description": "Where the address is one of the Open Inference Protocol."}
+ERROR = {"type": "object", "required": ["error"], "properties": {"error": {"oneOf": [REFUSAL, TEXT]}}}
+FILE = {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}}
 MEANINGS = {
     400: "The request is not what is taken here.",
     401: "No token, or one that is not known.",
@@ -80,6 +93,8 @@ def document() -> JsonObject:
     """Return the document."""
     name = {"name": "name", "in": "path", "required": True, "schema": NAME}
     told = {"type": "object"}
+    create = _operation("Make a model", told, WRITES, CREATE, status=201, required=False)
+    create["requestBody"]["content"] |= FILE
     return {
         "openapi": "3.1.0",
         "info": {"title": "aioli", "version": __version__, "description": "Predict by id now, learn by id later."},
@@ -89,7 +104,7 @@ def document() -> JsonObject:
             "/models": {"get": _operation("The models in service", told, READS)},
             "/models/{name}": {
                 "parameters": [name],
-                "post": _operation("Make a model", told, WRITES, CREATE, status=201, required=False),
+                "post": create,
                 "get": _operation("Scores over time, drift, certificate, rows that wait", told, READS),
                 "delete": _operation("Delete a model and its log", told, (401, 403, 404, 429, 503)),
             },
@@ -104,6 +119,28 @@ def document() -> JsonObject:
             "/models/{name}/snapshot": {
                 "parameters": [name],
                 "get": _operation("The model as a file", None, READS),
+            },
+            "/models/{name}/page": {
+                "parameters": [name],
+                "get": _operation("The live page of a model", None, READS),
+            },
+            "/": {"get": _operation("The live page of all models", None, (401, 429))},
+            "/v2": {"get": _operation("The server, by the Open Inference Protocol", told, (401, 429))},
+            "/v2/health/live": {"get": _operation("Whether the server runs", told, ()) | {"security": []}},
+            "/v2/health/ready": {
+                "get": _operation("Whether the store can be written", told, (503,)) | {"security": []}
+            },
+            "/v2/models/{name}": {
+                "parameters": [name],
+                "get": _operation("The inputs and outputs of a model", told, READS),
+            },
+            "/v2/models/{name}/ready": {
+                "parameters": [name],
+                "get": _operation("Whether a model is served", told, READS),
+            },
+            "/v2/models/{name}/infer": {
+                "parameters": [name],
+                "post": _operation("Predict rows; those of a request with an id are kept", told, WRITES, INFER),
             },
             "/metrics": {"get": _operation("Counts for Prometheus", None, (401, 429))},
             "/health": {"get": _operation("Whether the server runs", told, ()) | {"security": []}},
