@@ -14,7 +14,7 @@ from aioli.numerics.pytorch import is_tensor, pytorch
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.device_rows import DeviceRows
 
-__all__ = ["FACTORED", "OnDevice", "on_the_cpu", "telling_of_memory"]
+__all__ = ["FACTORED", "CopiedOnDevice", "OnDevice", "on_the_cpu", "telling_of_memory"]
 
 FACTORED = (
     "from here on the state needs its factored form, which keeps more digits and is played on the CPU alone: scale the "
@@ -36,8 +36,8 @@ def telling_of_memory(device: str, remedy: str) -> Iterator[None]:
         raise DeviceFull(f"the memory of {device} has come to its end", reason=str(error), remedy=remedy) from None
 
 
-class OnDevice(Remembering, RowsLearner[DeviceRows]):
-    """A learner of two classes whose matrices are on a device of PyTorch; its files are those of the CPU's learner.
+class CopiedOnDevice(Remembering):
+    """A learner on a device whose copies and pickles stay there; its files are those of the CPU's learner.
 
     Attributes
     ----------
@@ -46,12 +46,26 @@ class OnDevice(Remembering, RowsLearner[DeviceRows]):
     """
 
     device: str
-    remedy = "give fewer rows at a time, or free memory on the device"
 
     @classmethod
     @abstractmethod
     def restore(cls, snapshot: Snapshot, device: object = "cuda") -> Self:
         """Make an equal learner on a device from the snapshot of the CPU's learner."""
+
+    def __copy__(self) -> Self:
+        return self.restore(self.snapshot(), self.device)
+
+    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
+        return self.restore(self.snapshot(), self.device)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return type(self).restore, (self.snapshot(), self.device)
+
+
+class OnDevice(CopiedOnDevice, RowsLearner[DeviceRows]):
+    """A learner of two classes whose matrices are on a device of PyTorch."""
+
+    remedy = "give fewer rows at a time, or free memory on the device"
 
     def predict_logit_many(self, X: object) -> Vector:
         """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
@@ -73,12 +87,3 @@ class OnDevice(Remembering, RowsLearner[DeviceRows]):
                 return super().learn_many(X, y, weights, logits, announced)
         except DeviceFull as error:
             raise error.after(self.rounds - before) from None
-
-    def __copy__(self) -> Self:
-        return self.restore(self.snapshot(), self.device)
-
-    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
-        return self.restore(self.snapshot(), self.device)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self).restore, (self.snapshot(), self.device)

@@ -92,9 +92,10 @@ def test_a_device_plays_the_game_of_the_cpu(monkeypatch: pytest.MonkeyPatch) -> 
     assert on_device.certificate() == pytest.approx(on_cpu.certificate())
     assert on_device.loss == pytest.approx(on_cpu.loss)
     for learner in (on_cpu, on_device):
-        tickets = learner.announce_many(X[:20])
+        tickets = learner.announce_many(X[:200])
         learner.learn(X[0], "newt")
-        learner.learn_many(X[:20], names[:20], announced=tickets)
+        learner.learn_many(X[:200], names[:200], announced=tickets)
+        learner.learn_many(X[:200], names[:200], logits=tickets.logits)
         learner.grow(2)
         learner.learn_many(np.hstack([X, X[:, :2]]), names)
         learner.merge(copy.deepcopy(learner))

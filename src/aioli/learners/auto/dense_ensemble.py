@@ -21,7 +21,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
-from aioli.states.mixture.mixture import Mixture, announce_rows
+from aioli.states.mixture.mixture import Mixture
 from aioli.states.mixture.single_row import (
     DONE,
     NO_ROW,
@@ -209,13 +209,7 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
 
     def _logits(self, rows: Rows) -> Vector:
-        if self._predicting is None:
-            return np.zeros(len(rows))
-        if self._late is not None:
-            return self._late.announce(self._mixture, self._consult(rows))[0]
-        out = np.empty(len(rows))
-        announce_rows(self._mixture.buffer.copy(), self._consult(rows), out)
-        return out
+        return self._mixed(self._consult(rows))
 
     def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
         logits, kept = self._hear_announcements().announce(self._mixture, self._consult(rows))

@@ -18,7 +18,6 @@ from aioli.numerics.logistic import sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.device import DeviceState
 from aioli.states.dense.state import State
-from aioli.states.mixture.mixture import announce_rows
 from aioli.states.mixture.views import LONGEST
 from aioli.streams.device_rows import DeviceRows
 from aioli.streams.rows import as_logits, as_weights
@@ -127,13 +126,7 @@ class DeviceAuto(DeviceExperts, OnDevice):
         )
 
     def _logits(self, rows: DeviceRows) -> Vector:
-        Z = self._consult(rows)
-        if self._late is not None:
-            return self._late.announce(self._mixture, Z)[0]
-        out = np.zeros(len(rows))
-        if self._views is not None:
-            announce_rows(self._mixture.buffer.copy(), Z, out)
-        return out
+        return self._mixed(self._consult(rows))
 
     def _announce(self, rows: DeviceRows) -> tuple[Vector, Matrix]:
         logits, kept = self._hear_announcements().announce(self._mixture, self._consult(rows))

@@ -19,7 +19,7 @@ from aioli.states.certificate import Certificate, PlayedGame, running_certificat
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
-from aioli.states.mixture.mixture import Mixture, combine_rows, mixture_cost
+from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
 from aioli.states.mixture.single_row import LATE, LOSS, ROUNDS, SLOTS, TOTALS
 from aioli.states.mixture.views import Views
 
@@ -162,6 +162,16 @@ class MixedExperts(ABC):
             parts["views"] = self._views.snapshot()
             parts |= {f"expert{i}": state.snapshot() for i, state in enumerate(self._games)}
         return Snapshot("DenseEnsemble", values, arrays, parts)
+
+    def _mixed(self, Z: Matrix) -> Vector:
+        """Return the log-odds of rows, given those of the experts, each row as if it came next; 0 before the first."""
+        out = np.zeros(len(Z))
+        if self._views is None:
+            return out
+        if self._late is not None:
+            return self._late.announce(self._mixture, Z)[0]
+        announce_rows(self._mixture.buffer.copy(), Z, out)
+        return out
 
     # ---- announcements
 

@@ -8,7 +8,8 @@ import numpy as np
 from aioli.errors import DeviceFull, ParameterRefused
 from aioli.learners.classes.announcements import LateClasses
 from aioli.learners.classes.class_aioli import ClassAIOLI
-from aioli.learners.on_device import on_the_cpu, telling_of_memory
+from aioli.learners.classes.late_logits import as_log_probabilities
+from aioli.learners.on_device import CopiedOnDevice, on_the_cpu, telling_of_memory
 from aioli.numerics.compiling import Matrix
 from aioli.numerics.pytorch import require_device
 from aioli.outcomes.class_labels import Classes
@@ -23,7 +24,7 @@ __all__ = ["DeviceClassAIOLI"]
 REMEDY = "give fewer rows at a time, or free memory on the device"
 
 
-class DeviceClassAIOLI(ClassAIOLI):
+class DeviceClassAIOLI(CopiedOnDevice, ClassAIOLI):
     """The learner that `AIOLI(classes=[…], device=…)` makes: the game of `structure="shared"`, on a device.
 
     Files are those of `AIOLI(classes=[…], structure="shared")`, which announces the same on the CPU, to rounding.
@@ -86,14 +87,20 @@ class DeviceClassAIOLI(ClassAIOLI):
                 rows = self._rows(X)
                 codes, _ = self._labels.encode(y, len(rows))
                 piece = block_rows(rows.width + self._spec.intercept)  # where memory ends, those before it are learned
-                if len(rows) <= piece or logits is not None or announced is not None:
+                if len(rows) <= piece or (logits is not None and announced is not None):
                     return super().learn_many(X, y, weights, logits, announced)
                 stakes = as_weights(weights, rows, self._widest)
                 labels = [self.classes_[code] for code in codes.tolist()]
+                if announced is not None:
+                    self._ledger.check(announced.tickets, len(rows))
+                late = (
+                    None if logits is None else as_log_probabilities(logits, len(rows), len(self._labels), open_=False)
+                )
                 said = np.empty((len(rows), len(self.classes_)))
                 for first in range(0, len(rows), piece):
                     part = slice(first, first + piece)
-                    said[part] = super().learn_many(rows.values[part], labels[part], stakes[part])
+                    told = None if late is None else late[part], None if announced is None else announced.of(part)
+                    said[part] = super().learn_many(rows.values[part], labels[part], stakes[part], *told)
                     learned += len(labels[part])
                 return said
         except DeviceFull as error:
@@ -125,15 +132,6 @@ class DeviceClassAIOLI(ClassAIOLI):
     def load(cls, path: str | os.PathLike[str], device: object = "cuda") -> Self:
         """Read a learner that `save` wrote onto a device."""
         return cls.of(ClassAIOLI.load(path), device)
-
-    def __copy__(self) -> Self:
-        return self.restore(self.snapshot(), self.device)
-
-    def __deepcopy__(self, _memo: dict[int, object]) -> Self:
-        return self.restore(self.snapshot(), self.device)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return type(self).restore, (self.snapshot(), self.device)
 
     # ---- within
 
