@@ -1,6 +1,8 @@
 """Runs every command in a console block of the documentation: it must succeed, and print what the page shows.
 
-python docs/_ext/console_blocks.py docs
+python docs/_ext/console_blocks.py README.md docs
+
+Of the pages in `PLAIN`, the lines that begin with "aioli" in blocks without a language are run too: they must succeed.
 """
 
 import contextlib
@@ -11,7 +13,7 @@ import re
 import shlex
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,9 +21,11 @@ from example_tables import write_tables
 
 from aioli.cli import main
 
-__all__ = ["Shown", "run_pages", "run_shown", "shown_commands"]
+__all__ = ["Shown", "plain_commands", "run_pages", "run_shown", "shown_commands"]
 
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+ANY_BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PLAIN = ("README.md", "index.md", "fleet.md", "late.md")  # tests/commands/test_the_document.py runs those of command.md
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -42,6 +46,15 @@ def shown_commands(page: Path) -> Iterator[Shown]:
             yield Shown(arguments, output)
 
 
+def plain_commands(page: Path) -> Iterator[Shown]:
+    """Yield the commands in blocks without a language, where a page has such that are to be run."""
+    if page.name in PLAIN:
+        for language, block in ANY_BLOCK.findall(page.read_text(encoding="utf-8")):
+            for line in block.splitlines():
+                if not language and line.startswith("aioli "):
+                    yield Shown(shlex.split(line, comments=True)[1:], "")
+
+
 def run_shown(shown: Shown) -> None:
     """Run a command in this process; it must succeed and print what the page shows."""
     printed = io.StringIO()
@@ -54,21 +67,23 @@ def run_shown(shown: Shown) -> None:
         assert right, f"{command} prints\n{printed.getvalue()}\nwhere the page shows\n{shown.output}"
 
 
-def run_pages(folder: Path) -> int:
-    """Run the commands of all pages, each page in a folder of its own that holds the example tables."""
-    count = 0
-    for page in sorted(folder.rglob("*.md")):
-        shown = list(shown_commands(page))
+def run_pages(pages: Sequence[Path]) -> int:
+    """Run the commands of pages, each page in a folder of its own that holds the example tables."""
+    count, home = 0, Path.cwd()
+    for page in pages:
+        shown = [*shown_commands(page), *plain_commands(page)]
         if shown:
             with tempfile.TemporaryDirectory() as place:
                 os.chdir(place)
-                write_tables(Path(place))
+                write_tables(Path(place), keyed=page.name == "fleet.md")
                 for each in shown:
                     run_shown(each)
-                os.chdir(folder)
+                os.chdir(home)
         count += len(shown)
     return count
 
 
 if __name__ == "__main__":
-    print(f"{run_pages(Path(sys.argv[1]).resolve())} commands ran, and printed what their pages show")
+    given = [Path(name).resolve() for name in sys.argv[1:]]
+    all_pages = [page for path in given for page in (sorted(path.rglob("*.md")) if path.is_dir() else [path])]
+    print(f"{run_pages(all_pages)} commands ran, and printed what their pages show")

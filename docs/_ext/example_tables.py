@@ -9,8 +9,8 @@ import numpy as np
 __all__ = ["write_tables"]
 
 
-def write_tables(folder: Path) -> None:
-    """Write the tables into a folder."""
+def write_tables(folder: Path, keyed: bool = False) -> None:
+    """Write the tables into a folder; where they are keyed, visits.csv and tomorrow.csv have a column of users."""
     rng = np.random.default_rng(0)
     rows = 240
     age, price = rng.integers(18, 80, rows), np.exp(rng.normal(3.0, 1.0, rows)).round(2)
@@ -23,11 +23,17 @@ def write_tables(folder: Path) -> None:
     visits = list(zip(range(rows), day, age, price, city, device, strict=True))
     _write(folder / "clicks.csv", "visit day age price city device clicked", [*map(_joined, visits, clicked)])
     _write(folder / "visits.csv", "visit day age price city device", visits)
+    _write(folder / "new.csv", "visit day age price city device", visits[:3])
     later = [
         (visit, when + timedelta(days=5), int(hit)) for (visit, when, *_), hit in zip(visits, clicked, strict=True)
     ]
     _write(folder / "outcomes.csv", "visit day clicked", later)
     _write(folder / "mail.csv", "text spam", [(" ".join(line), int(s)) for line, s in zip(words, spam, strict=True)])
+    if keyed:
+        users = [("ann", "bob", "eve")[t % 3] for t in range(rows)]
+        said = list(zip(users, age, price, clicked.astype(int), strict=True))
+        _write(folder / "visits.csv", "user age price clicked", said)
+        _write(folder / "tomorrow.csv", "user age price", [row[:3] for row in said[:5]])
     _write(folder / "advice.csv", "age price city advice", list(zip(age, price, city, kind, strict=True)))
 
 

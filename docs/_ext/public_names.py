@@ -4,6 +4,7 @@ import importlib
 import inspect
 from pathlib import Path
 from types import GenericAlias
+from typing import Any
 
 __all__ = ["MODULES", "write_reference"]
 
@@ -16,7 +17,9 @@ MODULES = {
     "aioli.onnx": ("ONNX", "A learner as an ONNX graph, for any runtime."),
     "aioli.mlflow": ("MLflow", "A learner as an MLflow model, with its certificate as a metric."),
     "aioli.engines.shards": ("Shards", "One model that copies of it learn apart, over processes or machines."),
-    "aioli.engines.spark": ("Spark", "One model a key over a stream of PySpark 4."),
+    "aioli.engines.spark_model": ("Spark: one model", "One model over a DataFrame of PySpark 4."),
+    "aioli.engines.spark_frames": ("Spark: scoring", "The probabilities of any learner as a column of a DataFrame."),
+    "aioli.engines.spark": ("Spark: one model a key", "One model a key over a stream of PySpark 4."),
     "aioli.engines.kafka": ("Kafka", "One model a key between topics of rows, labels and predictions."),
     "aioli.service.client": ("The service's clients", "Calls to ``aioli serve`` that may be repeated."),
     "aioli.learners.protocol": ("Capabilities", "What every learner does, and questions about what some can do."),
@@ -54,7 +57,7 @@ def _groups(module: object) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Values": []}
     for name in module.__all__:
         member = getattr(module, name)
-        if isinstance(member, GenericAlias):
+        if _is_alias(member):
             continue
         kind = "Classes" if inspect.isclass(member) else "Functions" if callable(member) else "Values"
         groups[kind].append(name)
@@ -71,6 +74,10 @@ def _table(heading: str, names: list[str]) -> str:
 
 def _types(module: object) -> str:
     """Return other names for types as they stand: `tuple[…]` looks like a function to Sphinx, and is none."""
-    names = [name for name in module.__all__ if isinstance(getattr(module, name), GenericAlias)]
+    names = [name for name in module.__all__ if _is_alias(getattr(module, name))]
     entries = "".join(f"\n``{name}``\n   ``{getattr(module, name)}``\n" for name in names)
     return f"\nTypes\n-----\n{entries}" if names else ""
+
+
+def _is_alias(member: object) -> bool:
+    return member is Any or isinstance(member, GenericAlias)
