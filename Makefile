@@ -80,6 +80,7 @@ docs: .venv/.docs
 	$(BIN)/python docs/_ext/check_notebooks.py examples docs/gallery
 	$(BIN)/python docs/_ext/browse_site.py build/site build/site_pictures
 	$(BIN)/python docs/_ext/console_blocks.py README.md docs
+	$(BIN)/python docs/_ext/device_blocks.py docs/gpu.md
 
 clean:
 	rm -rf .venv build demo dist

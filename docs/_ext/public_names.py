@@ -57,8 +57,8 @@ def _groups(module: object) -> dict[str, list[str]]:
     groups: dict[str, list[str]] = {"Classes": [], "Functions": [], "Values": []}
     for name in module.__all__:
         member = getattr(module, name)
-        if _is_alias(member):
-            continue
+        if _is_alias(member) or getattr(member, "__module__", None) in {*MODULES} - {module.__name__}:
+            continue  # written out below, or documented where it comes from
         kind = "Classes" if inspect.isclass(member) else "Functions" if callable(member) else "Values"
         groups[kind].append(name)
     return groups
