@@ -27,6 +27,10 @@ class NamedColumns(ABC):
 
     @feature_names_.setter
     def feature_names_(self, names: Sequence[str] | None) -> None:
+        self._set_names(names)
+
+    def _set_names(self, names: Sequence[str] | None) -> None:
+        """Take the names of the columns, one a text, or refuse them; None takes them away."""
         if names is None:
             self._names = None
             return

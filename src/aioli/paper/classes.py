@@ -6,7 +6,7 @@ Rows have length R = 1. The bound is that of docs/classes.md, and its growth in 
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import pairwise, product
+from itertools import product
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from aioli.paper.drawing import Figure, tidy
 from aioli.paper.experiment import Claim, Experiment
 from aioli.paper.growth import column
 from aioli.paper.results_folder import ResultsFolder
-from aioli.paper.theorem1 import on_the_sphere
+from aioli.paper.theorem1 import FourNumbers, on_the_sphere
 
 __all__ = ["EXPERIMENT"]
 
@@ -40,19 +40,13 @@ class ClassRun:
 
 
 @dataclass(frozen=True)
-class ClassChain(ClassRun):
+class ClassChain(FourNumbers, ClassRun):
     """A row of the table: four numbers of nats that should not fall from left to right."""
-
-    regret: float
-    tight_certificate: float
-    certificate: float
-    theorem: float
 
     @property
     def holds(self) -> bool:
         """Return whether the four numbers are in order."""
-        ordered = (self.regret, self.tight_certificate, self.certificate, self.theorem)
-        return all(low <= high + ROUNDING * (1.0 + abs(high)) for low, high in pairwise(ordered))
+        return self.in_order(ROUNDING, relative=ROUNDING)
 
 
 def plan(fast: bool) -> list[ClassRun]:

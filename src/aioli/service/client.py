@@ -11,7 +11,7 @@ A call that got no answer is made again: the service knows an id that it has see
 import asyncio
 import http.client
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
@@ -137,10 +137,7 @@ class Client(_Address):
                 if isinstance(told, bytes):
                     return told
                 problem = told
-            wait = next(waits, None)
-            if wait is None:
-                raise problem
-            time.sleep(wait)
+            time.sleep(_next_wait(waits, problem))
 
     def _ask(self, call: Call) -> tuple[int, bytes]:
         if self._connection is None:
@@ -222,10 +219,7 @@ class AsyncClient(_Address):
                 if isinstance(told, bytes):
                     return told
                 problem = told
-            wait = next(waits, None)
-            if wait is None:
-                raise problem
-            await asyncio.sleep(wait)
+            await asyncio.sleep(_next_wait(waits, problem))
 
     async def _ask(self, call: Call) -> tuple[int, bytes]:
         if self._free:
@@ -271,3 +265,11 @@ class AsyncClient(_Address):
         self, _kind: type[BaseException] | None, _error: BaseException | None, _trace: TracebackType | None
     ) -> None:
         await self.close()
+
+
+def _next_wait(waits: Iterator[float], problem: Exception) -> float:
+    """Return how many seconds to wait before the call is made again; raise the problem where no try is left."""
+    wait = next(waits, None)
+    if wait is None:
+        raise problem
+    return wait

@@ -5,7 +5,7 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice, repeat
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 import numpy as np
 
@@ -70,23 +70,27 @@ def write_class_predictions(
 ) -> None:
     """Write the predictions in the format of a file's ending."""
     if ending == ".parquet":
-        _write_parquet(file, frames, classes, top, key_names, keys)
+        _write_parquet(file, _Predictions(frames, classes, top, key_names, keys))
     elif ending == ".jsonl":
-        _write_jsonl(file, frames, classes, top, key_names, keys)
+        _write_jsonl(file, _Predictions(frames, classes, top, key_names, keys))
     else:
         with as_text(file) as out:
             out.writelines(csv_lines(frames, classes, top, key_names, keys))
 
 
-def _write_jsonl(
-    file: BinaryIO,
-    frames: Frames,
-    classes: Sequence[str],
-    top: int | None,
-    key_names: Sequence[str],
-    keys: Iterable[Sequence[str | None]],
-) -> None:
+class _Predictions(NamedTuple):
+    """What is written: the arguments of `write_class_predictions`."""
+
+    frames: Frames
+    classes: Sequence[str]
+    top: int | None
+    key_names: Sequence[str]
+    keys: Iterable[Sequence[str | None]]
+
+
+def _write_jsonl(file: BinaryIO, given: _Predictions) -> None:
     """Write a JSON object a row, its probabilities by class; with `top`, those of the likeliest, in their order."""
+    frames, classes, top, key_names, keys = given
     names = distinct_names(key_names, ("row", "likeliest", "probabilities", "label"))
     with as_text(file) as out:
         for (row, P, code, order), carried in zip(_rows(frames, len(classes)), keys, strict=False):
@@ -101,15 +105,9 @@ def _write_jsonl(
             out.write(json.dumps(entry, ensure_ascii=False) + "\n")
 
 
-def _write_parquet(
-    file: BinaryIO,
-    frames: Frames,
-    classes: Sequence[str],
-    top: int | None,
-    key_names: Sequence[str],
-    keys: Iterable[Sequence[str | None]],
-) -> None:
+def _write_parquet(file: BinaryIO, given: _Predictions) -> None:
     """Write a Parquet file, with the columns of the CSV file."""
+    frames, classes, top, key_names, keys = given
     arrow, parquet = parquet_modules()
     number, text, whole = arrow.float64(), arrow.string(), arrow.int64()
     if top is None:

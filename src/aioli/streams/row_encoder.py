@@ -15,11 +15,12 @@ from typing import Self
 
 from aioli.errors import ParameterRefused, RowRefused, SnapshotRefused
 from aioli.snapshots.json_values import JsonMapping
-from aioli.snapshots.tree import Plain, Snapshot
+from aioli.snapshots.tree import Snapshot
 from aioli.streams.encoding import Encoder, column_kinds
 from aioli.streams.files.jsonlines import flat_row, sample_of_rows, table_of_rows
 from aioli.streams.files.recognition import recognise
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, Features
+from aioli.streams.known_columns import KnowsColumns
 from aioli.streams.labels import Labels
 from aioli.streams.many_labels import restore_labels
 
@@ -39,7 +40,7 @@ class _TheRow:
         return self.path
 
 
-class RowEncoder:
+class RowEncoder(KnowsColumns):
     """Encodes objects of named numbers, texts, dates and truth values as features, one row at a time.
 
     A column is what its first value shows it to be, or what `kinds` says; it may come at any time.
@@ -56,19 +57,8 @@ class RowEncoder:
         for name, kind in (kinds or {}).items():
             if kind not in KINDS:
                 raise ParameterRefused.unlike(f"the kind of column {name!r}", kind, f"one of {', '.join(KINDS)}")
-        self._encoder: Encoder | None = Encoder(kinds) if kinds else None
-        self._notations: dict[str, str] = {}
+        super().__init__(Encoder(kinds) if kinds else None)
         self.labels = Labels() if labels is None else labels
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features so far, in their order."""
-        return [] if self._encoder is None else self._encoder.features
-
-    @property
-    def kinds(self) -> dict[str, str]:
-        """What each column is, by name."""
-        return {} if self._encoder is None else self._encoder.kinds
 
     def encode(self, row: JsonMapping) -> Features:
         """Return the row as one row of features, dense, or sparse where a column is free text."""
@@ -91,13 +81,7 @@ class RowEncoder:
 
     def snapshot(self) -> Snapshot:
         """Return the columns and the features: the part of a model's file that reads rows."""
-        values: dict[str, Plain] = {
-            "position": None,
-            "columns": list(self.kinds),
-            "kinds": list(self.kinds.values()),
-            "label": None,
-            "notations": dict(self._notations),
-        }
+        values = self._column_values(None)
         encoder = Encoder({}) if self._encoder is None else self._encoder
         return Snapshot("FileStream", values, parts={"encoder": encoder.snapshot(), "labels": self.labels.snapshot()})
 
@@ -110,6 +94,5 @@ class RowEncoder:
         kinds, label = column_kinds(snapshot), snapshot.optional_text("label")
         if {name for name in kinds if name != label}:
             encoder._encoder = Encoder.restore(snapshot.part("encoder", "Encoder"))
-        if "notations" in snapshot.values:
-            encoder._notations = {name: str(notation) for name, notation in snapshot.mapping("notations").items()}
+        encoder._restore_notations(snapshot)
         return encoder

@@ -6,17 +6,18 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import RowRefused, SnapshotRefused
-from aioli.snapshots.tree import Plain, Snapshot
+from aioli.snapshots.tree import Snapshot
 from aioli.streams.blocks import block_rows, row_slice
 from aioli.streams.encoding import Encoder, Mark, column_kinds
 from aioli.streams.files.recognition import recognise, sample_size
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, Features, Table
+from aioli.streams.known_columns import KnowsColumns
 from aioli.streams.raw_columns import RawColumns, columns_of, table_of_columns
 
 __all__ = ["TableEncoder"]
 
 
-class TableEncoder:
+class TableEncoder(KnowsColumns):
     """Encodes rows of named values as rows of features: numbers, categories, dates, free text, missing values.
 
     What a column is, its first thousand values show, however they are written (`1,549.34`, `14.7 %`, `31.01.2024`);
@@ -57,21 +58,15 @@ class TableEncoder:
         cap: int | None = None,
         wide: bool = False,
     ) -> None:
+        super().__init__()
         asked = ((NUMBER, number), (CATEGORY, category), (DATE, date), (TEXT, text), (SKIPPED, skip))
         self._asked = {name: kind for kind, names in asked for name in names}
         self._label, self._cap, self._wide = label, cap, wide
-        self._encoder: Encoder | None = None
-        self._notations: dict[str, str] = {}
-
-    @property
-    def features(self) -> list[str]:
-        """The names of the features so far, in their order."""
-        return [] if self._encoder is None else self._encoder.features
 
     @property
     def kinds(self) -> dict[str, str]:
         """What each column is, by name."""
-        return {} if self._encoder is None else dict(self._encoder.kinds)
+        return dict(super().kinds)
 
     @property
     def sparse(self) -> bool:
@@ -170,13 +165,7 @@ class TableEncoder:
 
     def snapshot(self, label: str | None = None, labels: Snapshot | None = None) -> Snapshot:
         """Return the columns and the features, as the command keeps them of a file."""
-        values: dict[str, Plain] = {
-            "position": None,
-            "columns": list(self.kinds),
-            "kinds": list(self.kinds.values()),
-            "label": label or self._label,
-            "notations": dict(self._notations),
-        }
+        values = self._column_values(label or self._label)
         values |= {"asked": dict(self._asked)} if self._asked else {}
         encoder = Encoder({}, self._cap, self._wide) if self._encoder is None else self._encoder
         parts = {"encoder": encoder.snapshot()} | ({} if labels is None else {"labels": labels})
@@ -200,8 +189,7 @@ class TableEncoder:
         if known or kept.kinds:
             encoder._encoder = kept
             kept.kinds.update({name: kind for name, kind in known.items() if kind == SKIPPED})
-        if "notations" in snapshot.values:
-            encoder._notations = {name: str(notation) for name, notation in snapshot.mapping("notations").items()}
+        encoder._restore_notations(snapshot)
         return encoder
 
 

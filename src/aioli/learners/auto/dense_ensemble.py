@@ -28,7 +28,6 @@ from aioli.states.mixture.single_row import (
     ROUNDS,
     TOTALS,
     learn_row,
-    learn_row_announced,
     predict_row,
 )
 from aioli.states.mixture.survey import ColumnSurvey
@@ -38,6 +37,7 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 __all__ = ["DenseEnsemble"]
 
 HEAVIEST = 1e6  # a weight that costs no expert its digits
+IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
 
 
 class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
@@ -105,10 +105,10 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
                     if p_late is not None:
                         return p_late
                     return self._learn_one(x, y, weight, logit, announced)
-                outcome = learn_row(*self._learning, x, label, 0)
+                outcome = learn_row(*self._learning, x, label, IN_TIME, 0)
                 while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
                     self.states[outcome].factor()
-                    outcome = learn_row(*self._learning, x, label, outcome)
+                    outcome = learn_row(*self._learning, x, label, IN_TIME, outcome)
                 if outcome == DONE:
                     p: float = self._logits_of_row.item(-1)
                     self._review_when_due()
@@ -233,10 +233,10 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         learning = self._learning
         if self._late is not None or learning is None or not is_logit(logit):
             return None
-        outcome = learn_row_announced(*learning, x, label, logit, 0)
+        outcome = learn_row(*learning, x, label, logit, 0)
         while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
             self.states[outcome].factor()
-            outcome = learn_row_announced(*learning, x, label, logit, outcome)
+            outcome = learn_row(*learning, x, label, logit, outcome)
         if outcome != DONE:
             return None
         p: float = self._logits_of_row.item(-1)

@@ -11,6 +11,7 @@ from aioli.errors import AnnouncementRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.auto.experts import Expert, experts_within
 from aioli.learners.auto.pipeline import Combine
+from aioli.learners.counted import CountsTotals
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.outcomes.two_classes import Tally
@@ -36,7 +37,7 @@ class ExpertGame(PlayedGame, Protocol):
         """Return all of it."""
 
 
-class MixedExperts(ABC):
+class MixedExperts(CountsTotals, ABC):
     """Holds the experts that still play, the mixture of what they say, and the views that they read.
 
     A subclass holds their states and plays rows.
@@ -108,16 +109,6 @@ class MixedExperts(ABC):
             best = (proven, expert) if best is None or proven < best[0] else best
         assert best is not None  # the first expert is certified
         return best
-
-    @property
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return int(self._totals[ROUNDS])
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return float(self._totals[LOSS])
 
     @property
     def n_features_(self) -> int | None:

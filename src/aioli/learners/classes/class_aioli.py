@@ -127,9 +127,8 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
     ) -> Vector:
         """Learn from one row and its label; returns the probabilities announced before the label.
 
-        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `announced` is
-        what `announce` gave when the row came, or `logits` what `predict_logits` said: what is learned is learned from
-        where the learner stands now, and the loss is counted where it was announced.
+        A `weight` multiplies the row's loss; where the label comes late, `announced` is what `announce` gave, or
+        `logits` what `predict_logits` said.
         """
         full = self._alone
         if full is not None and logits is None and announced is None and weight == 1.0 and type(x) is ndarray:

@@ -86,9 +86,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
     ) -> Vector:
         """Learn from one row and its label; returns the probabilities announced before the label.
 
-        A `weight` multiplies the row's loss, and what is learned from it. Where the label comes late, `announced` is
-        what `announce` gave when the row came, or `logits` what `predict_logits` said: what is learned is learned from
-        where the learner stands now, and the loss is counted where it was announced.
+        A `weight` multiplies the row's loss. Of a label that comes late, `announced` is what `announce` gave when the
+        row came, or `logits` what `predict_logits` said.
         """
         ensemble = self._ensemble
         if ensemble is not None and logits is None and announced is None and weight == 1.0 and type(x) is np.ndarray:

@@ -156,15 +156,8 @@ class OneVsRest(Parametrised, RemembersParts, PlaysClasses[PassedRows]):
         """The learner of each class against the rest, by label."""
         return dict(zip(self.classes_, self._games, strict=True))
 
-    @property
-    def feature_names_(self) -> list[str] | None:
-        """Names of the columns; None until given."""
-        return self._names
-
-    @feature_names_.setter
-    def feature_names_(self, names: Sequence[str] | None) -> None:
-        named: Any = super(OneVsRest, type(self)).feature_names_
-        named.fset(self, names)
+    def _set_names(self, names: Sequence[str] | None) -> None:
+        super()._set_names(names)
         for game in (self._absent, *self._games):
             if names_columns(game):
                 game.feature_names_ = self._names

@@ -9,6 +9,7 @@ from aioli.errors import AnnouncementRefused, CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.base import RowsLearner
 from aioli.learners.classes.class_forest import ClassForest
+from aioli.learners.counted import CountsTotals
 from aioli.learners.parameters import require_whole, with_parameters, written_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
@@ -26,10 +27,9 @@ __all__ = ["Forest"]
 
 WIDEST = 1e150  # the length of a row: its square is still a number
 HEAVIEST = 1e6  # a weight that costs no tree its digits
-ROUNDS, WEIGHT, LOSS = range(3)
 
 
-class Forest(Parametrised, Remembering, RowsLearner[Rows]):
+class Forest(Parametrised, Remembering, CountsTotals, RowsLearner[Rows]):
     r"""Online trees for a world that bends: no parameter to tune, no unit that matters, a bounded memory.
 
     Each tree grows with every row (a Mondrian process on ranks), and predicts by all of its prunings at once, which
@@ -89,16 +89,6 @@ class Forest(Parametrised, Remembering, RowsLearner[Rows]):
         """Refuse: a forest proves nothing against linear models."""
         del tight
         raise CapabilityMissing("Forest has no certificate against linear models; Auto() has one, and hears a forest")
-
-    @property
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return int(self._totals[ROUNDS])
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return float(self._totals[LOSS])
 
     @property
     def n_features_(self) -> int | None:

@@ -27,7 +27,6 @@ __all__ = [
     "WEIGHT",
     "consult_rows",
     "learn_row",
-    "learn_row_announced",
     "predict_row",
     "recount_rows",
     "teach_row",
@@ -116,30 +115,8 @@ def teach_row(
     return DONE
 
 
-@compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,i8)")
-def learn_row(
-    statistics: Vector,
-    basis: Vector,
-    views: Matrix,
-    expert_buffers: Vector,
-    starts: Indices,
-    kinds: Indices,
-    mixture_buffer: Vector,
-    z: Vector,
-    tally: Vector,
-    x: Vector,
-    y: float,
-    first: int,
-) -> int:
-    """Play the row from expert `first` on; z receives their log-odds, and last the probability announced. O(K d²)."""
-    outcome = teach_row(statistics, basis, views, expert_buffers, starts, kinds, z, x, y, first)
-    if outcome == DONE:
-        hear_row(mixture_buffer, z, tally, kinds.size, y, math.nan)
-    return outcome
-
-
 @compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,i8)")
-def learn_row_announced(
+def learn_row(
     statistics: Vector,
     basis: Vector,
     views: Matrix,
@@ -154,7 +131,10 @@ def learn_row_announced(
     logit: float,
     first: int,
 ) -> int:
-    """Play the row as `learn_row` does, and count its loss at the log-odds that were announced earlier. O(K d²)."""
+    """Play the row from expert `first` on; z receives their log-odds, and last the probability announced. O(K d²).
+
+    The loss is counted at `logit`, the log-odds that were announced earlier; where it is NaN, at what is said now.
+    """
     outcome = teach_row(statistics, basis, views, expert_buffers, starts, kinds, z, x, y, first)
     if outcome == DONE:
         hear_row(mixture_buffer, z, tally, kinds.size, y, logit)

@@ -126,13 +126,13 @@ class Views:
         if self.fixed:
             return self.of_rows_apart(X, read)
         views = self._room(len(X), read)
-        view_rows(self.statistics, self.basis, X, *views)
+        view_rows(self.statistics, self.basis, X, False, *views)
         return views
 
     def of_rows_apart(self, X: Matrix, read: Collection[int] = range(KINDS)) -> list[Matrix]:
         """Return the views of rows, each as if it came next, and count none; a view not `read` is empty. O(d) a row."""
         views = self._room(len(X), read)
-        view_rows_apart(self.statistics, self.basis, X, *views)
+        view_rows(self.statistics, self.basis, X, True, *views)
         return views
 
     def _room(self, rows: int, read: Collection[int]) -> list[Matrix]:
@@ -278,12 +278,13 @@ def remember_viewed(statistics: Vector, basis: Vector) -> None:
 
 
 @compiled(
-    "void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1])", reassociate=True
+    "void(f8[::1],f8[::1],f8[:,::1],b1,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1])", reassociate=True
 )
 def view_rows(
     statistics: Vector,
     basis: Vector,
     X: Matrix,
+    apart: bool,
     standard: Matrix,
     peak: Matrix,
     square: Matrix,
@@ -291,32 +292,17 @@ def view_rows(
     ramp: Matrix,
     ripple: Matrix,
 ) -> None:
-    """Count the rows in one by one, and make their views, but for those of no columns. O(d) a row."""
-    for t in range(len(X)):
-        view_row(statistics, basis, X[t], standard[t], peak[t], square[t], wave[t], ramp[t], ripple[t])
-        if ramp.shape[1] > 0:
-            remember_viewed(statistics, basis)
+    """Make the views of rows, but for those of no columns: each counted in before the next. O(d) a row.
 
-
-@compiled(
-    "void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1])", reassociate=True
-)
-def view_rows_apart(
-    statistics: Vector,
-    basis: Vector,
-    X: Matrix,
-    standard: Matrix,
-    peak: Matrix,
-    square: Matrix,
-    wave: Matrix,
-    ramp: Matrix,
-    ripple: Matrix,
-) -> None:
-    """Make the views of rows, each as if it came next, but for those of no columns; touches nothing. O(d) a row."""
-    own = np.empty(statistics.size)
+    Apart from each other, every row is viewed as if it came next, and nothing is touched.
+    """
+    own = statistics.copy() if apart else statistics
     for t in range(len(X)):
-        own[...] = statistics
+        if apart:
+            own[...] = statistics
         view_row(own, basis, X[t], standard[t], peak[t], square[t], wave[t], ramp[t], ripple[t])
+        if not apart and ramp.shape[1] > 0:
+            remember_viewed(own, basis)
 
 
 @compiled("i8(i8[::1],i8,i8)")
