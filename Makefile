@@ -7,7 +7,7 @@ KILLS ?= 200
 BIN := .venv/bin
 comma := ,
 
-.PHONY: demo games test thorough contracts check attack kills licences lock bench unchanged beside quality paper docs clean
+.PHONY: demo games test thorough contracts check attack kills licences lock bench unchanged beside figures quality paper docs clean
 
 demo: .venv/.dev
 	$(BIN)/aioli demo
@@ -57,6 +57,10 @@ unchanged: .venv/.bench
 
 beside: .venv/.bench
 	$(BIN)/python -m benchmarks.beside --base $(BASE)
+
+# how much there is to read, and what stands twice in it
+figures: .venv/.dev
+	$(BIN)/python -m benchmarks.figures --pairs
 
 # STREAMS=folder of CSV or svmlight files; without it, the streams that scikit-learn and River ship. Forests of Python
 # take milliseconds a row, so ROWS=5000 makes an evening an hour; a run that is stopped goes on where it was.
