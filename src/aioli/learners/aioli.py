@@ -358,14 +358,13 @@ class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
-        given = snapshot.of(cls.__name__)
-        learner = with_parameters(cls, given)
-        if "state" in given.parts:
-            state = State.restore(given.part("state"))
+        learner = with_parameters(cls, snapshot.of(cls.__name__))
+        if "state" in snapshot.parts:
+            state = State.restore(snapshot.part("state"))
             if state.spec != learner._spec or state.width < learner._spec.intercept:
-                raise SnapshotRefused(f"in a {given.kind}, the state is of another game, {state.spec}")
+                raise SnapshotRefused(f"in a {snapshot.kind}, the state is of another game, {state.spec}")
             learner._set_state(state)
-        learner._take_names(given)
+        learner._take_names(snapshot)
         return learner
 
     def _played(self) -> dict[str, Plain]:

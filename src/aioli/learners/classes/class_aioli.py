@@ -299,14 +299,13 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
-        given = snapshot.of(cls.__name__)
-        learner = with_parameters(cls, given)
-        if "state" in given.parts:
-            learner._set(restore_state(given.part("state")))
-        learner._restore_counts(given)
+        learner = with_parameters(cls, snapshot.of(cls.__name__))
+        if "state" in snapshot.parts:
+            learner._set(restore_state(snapshot.part("state")))
+        learner._restore_counts(snapshot)
         state = learner._state
         if state is not None and (state.spec != learner._spec or state.classes != len(learner._labels)):
-            raise SnapshotRefused(f"in a {given.kind}, the state is of another game, of {state.classes} classes")
+            raise SnapshotRefused(f"in a {snapshot.kind}, the state is of another game, of {state.classes} classes")
         return learner
 
     def _played(self) -> dict[str, Plain]:

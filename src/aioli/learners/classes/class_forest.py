@@ -129,14 +129,13 @@ class ClassForest(Parametrised, Remembering, ClassRowsLearner):
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
-        given = snapshot.of(cls.__name__)
-        learner = with_parameters(cls, given)
-        if "state" in given.parts:
-            learner._state = ClassForestState.restore(given.part("state"))
-        learner._restore_counts(given)
+        learner = with_parameters(cls, snapshot.of(cls.__name__))
+        if "state" in snapshot.parts:
+            learner._state = ClassForestState.restore(snapshot.part("state"))
+        learner._restore_counts(snapshot)
         state = learner._state
         if state is not None and (state.trees, state.classes) != (learner.trees, len(learner._labels)):
-            raise SnapshotRefused(f"in a {given.kind}, {state.trees} trees of {state.classes} classes are another's")
+            raise SnapshotRefused(f"in a {snapshot.kind}, {state.trees} trees of {state.classes} classes are another's")
         return learner
 
     def __repr__(self) -> str:
