@@ -5,6 +5,7 @@ import os
 import sys
 import tempfile
 import weakref
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -68,6 +69,10 @@ class ColdFile:
             raise
         # The old map is left to whoever still reads it, and closed with the last of them.
         self._map = mmap.mmap(self._file.fileno(), octets)
+        if sys.platform == "linux":
+            with suppress(OSError):  # else a record brings up to two megabytes around it into the process's memory
+                self._map.madvise(mmap.MADV_NOHUGEPAGE)
+                self._map.madvise(mmap.MADV_RANDOM)
         self.rows = np.frombuffer(self._map, np.float64).reshape(-1, self._stride)
 
     def forget_pages(self) -> None:

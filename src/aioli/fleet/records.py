@@ -18,7 +18,7 @@ __all__ = ["ABSENT", "FEWEST", "Records", "copy_records"]
 
 ABSENT = -1  # a key without a record; below it, -2 - s is slot s of the file
 FEWEST = 64  # records that memory holds at least, whatever the budget
-CHUNK = 1024  # records read or written before the pages of the file are let go: a page a record, or several
+CHUNK = 64  # records read or written before the pages of the file are let go: each may bring a quarter megabyte
 SHARE = 8  # an eighth of the records is evicted at a time
 FREE, EXTENDS = -1, -2  # of a place in memory, instead of the number of its key
 
