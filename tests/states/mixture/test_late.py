@@ -205,6 +205,24 @@ def test_shuffled_labels_take_nothing() -> None:
     assert evidence_for_runs(ones).numbers[EVIDENCE] < 5.0
 
 
+def test_the_base_rate_is_heard_more_while_few_labels_are_independent(rng: np.random.Generator) -> None:
+    shuffled = (rng.random(400) < 0.7).astype(float)
+    in_runs = np.sort(shuffled)
+    heard = {}
+    for name, y in (("shuffled", shuffled), ("in runs", in_runs)):
+        layer, mixture = evidence_for_runs(y), Mixture(np.ones(1))
+        layer.numbers[SHARES : late_loops.COUNTS] = 0.25
+        kept = layer.announce(mixture, np.array([[-3.0]]))[1][0, 1:]
+        assert kept[WHOLE] > -3.0
+        heard[name] = kept[WHOLE]
+        labels = late_loops.independent_labels(layer.numbers)
+        assert labels > 300.0 if name == "shuffled" else labels < 4.0
+        layer.numbers[late_loops.AWAKE] = 0.0  # where labels come in time nothing is changed
+        again = layer.announce(mixture, np.array([[-3.0]]))[1][0, 1:]
+        assert_allclose(again[WHOLE], late_loops.mixed_odds(np.full(4, 0.25), again[: late_loops.MEMBERS]), rtol=1e-12)
+    assert heard["in runs"] > heard["shuffled"] + 0.3  # nearer to the log-odds of seven in ten
+
+
 def test_a_snapshot_is_the_same_layer() -> None:
     Z, y = some_experts(120, 3, 3)
     mixture = Mixture(np.ones(3))

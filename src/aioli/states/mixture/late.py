@@ -6,7 +6,7 @@ likelihoods at once jumps to whoever fitted the last batch. So from the first la
 the probabilities that they announced when the row came:
 
 - the experts' own mixture, with shares of its own;
-- a stacker on it, as the others are, whose steps are tempered by the delay;
+- a stacker on it, as the others are, whose steps are four over the delay;
 - the base rate, $\ln\frac{\text{ones}}{\text{zeros}}$ of the labels known;
 - the whole of the other mixture, its memory of labels faded.
 
@@ -25,6 +25,10 @@ with $A = \frac1\eta\ln\frac{\pi_i}{w_i}$, a label adds at most $\ell_i + \frac1
 \frac1\eta\ln\frac1{1-s}$ to A, lowering η does not raise A (Jensen), and $A \ge \frac1\eta\ln\pi_i$ at the end. In
 batches of B rows the gap stops growing once $\eta \le 1/B$, by Hölder's inequality, but for the share that is given
 within a batch.
+
+What is announced need not be the mixture of the shares: the gap counts whatever was. While few labels are independent
+($n\frac{1-\rho}{1+\rho}$ of them, ρ being the correlation of neighbouring labels), the base rate is heard more than by
+its share, since experts that have seen two or three runs of labels know next to nothing of the next.
 
 Whether labels come in runs is tested by the Bayes factor of a Markov chain against independence: where they do, the
 prompt whole is not to be trusted with late labels, and loses its prior share, all but 1/(longest delay).

@@ -12,6 +12,7 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid
 from aioli.outcomes.two_classes import HEAVY
+from aioli.states.mixture.late_hedge import GAP, HEDGE, RATE, hedge, slow_down
 from aioli.states.mixture.mixture import (
     BOLD,
     CERTAIN,
@@ -58,8 +59,6 @@ MEMBER_PRIOR = (0.20, 0.08, 0.07, 0.65)  # where order says nothing, what is tra
 MEMORY = MEMBERS + 3  # numbers of an announcement's memory behind the experts' log-odds: the members', then these
 WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
 
-HEDGE = 3
-RATE, GAP, WORST = range(HEDGE)
 PRIOR, SHARES = 2 * HEDGE, 2 * HEDGE + MEMBERS  # of the members, behind the two levels' hedges
 COUNTS = 2 * HEDGE + 2 * MEMBERS
 ONES, ZEROS, FROM, EVIDENCE, BELIEVED, LONGEST, AWAKE = range(COUNTS, COUNTS + 7)
@@ -68,7 +67,9 @@ NUMBERS = RUNS + 4
 NOBODY = -1.0  # the last label, before there is one
 
 # over the longest delay: the rates at which the experts' and the members' shares begin to be learned from late labels
-FIRST_RATE, FIRST_UPPER_RATE = 4.0, 16.0
+FIRST_RATE, FIRST_UPPER_RATE = 2.0, 16.0
+STEP = 4.0  # over the delay: of the stacker's steps
+FEW = 10.0  # independent labels: with so many, the base rate is heard twice as much as its share; with half, five times
 SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
 
 
@@ -80,6 +81,28 @@ def mixed_odds(shares: Vector, z: Vector) -> float:
         p += shares[i] * sigmoid(z[i])
         q += shares[i] * sigmoid(-z[i])
     return math.log(max(p, LEAST) / max(q, LEAST))
+
+
+@compiled("f8(f8[::1])")
+def independent_labels(numbers: Vector) -> float:
+    r"""Return how many independent labels say as much as those known: $n\frac{1-\rho}{1+\rho}$. O(1).
+
+    ρ is the correlation of neighbouring labels, as far as it is positive. Where it is a Markov chain's, the mean of its
+    n labels varies as that of so many independent ones.
+    """
+    after_zero = numbers[RUNS + 1] / (numbers[RUNS] + numbers[RUNS + 1])
+    after_one = numbers[RUNS + 3] / (numbers[RUNS + 2] + numbers[RUNS + 3])
+    rho = max(after_one - after_zero, 0.0)
+    return float((numbers[ONES] + numbers[ZEROS]) * (1.0 - rho) / (1.0 + rho))
+
+
+@compiled("f8(f8[::1],f8[::1])")
+def whole_odds(numbers: Vector, said: Vector) -> float:
+    """Return the log-odds of the members' mixture: more of the base rate while few labels are independent. O(1)."""
+    shares = numbers[SHARES:COUNTS].copy()
+    if numbers[AWAKE] > 0.0:
+        shares[BASE_RATE] *= 1.0 + (FEW / max(independent_labels(numbers), 1.0)) ** 2
+    return mixed_odds(shares, said)
 
 
 @compiled("void(f8[::1],f8[::1],f8,f8,f8,f8[::1])")
@@ -120,7 +143,7 @@ def announce_late(
     said[STACKED] = stacked_late(stacker, f, mixed)
     said[BASE_RATE] = math.log(numbers[ONES] / numbers[ZEROS])
     said[PROMPT] = announce_faded(parts, z, RUN ** numbers[LONGEST])
-    said[WHOLE] = mixed_odds(numbers[SHARES:COUNTS], said[:MEMBERS])
+    said[WHOLE] = whole_odds(numbers, said[:MEMBERS])
     said[LAST], said[MEAN] = last, mean
     whole: float = said[WHOLE] if numbers[AWAKE] > 0.0 else said[PROMPT]
     return whole
@@ -134,52 +157,6 @@ def announce_rows_late(
     f = np.empty(Z.shape[1] + 5)
     for t in range(len(Z)):
         out[t] = announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8,f8,f8,f8,f8)")
-def hedge(
-    rates: Vector,
-    prior: Vector,
-    shares: Vector,
-    said: Vector,
-    announced: float,
-    y: float,
-    weight: float,
-    share: float,
-    slowest: float,
-) -> None:
-    """Move the shares by what was announced, and lower the rate where the gap has grown. O(K)."""
-    power = rates[RATE] * weight
-    total = 0.0
-    for i in range(said.size):
-        shares[i] *= sigmoid(said[i] if y > 0.5 else -said[i]) ** power
-        total += shares[i]
-    if total > 0.0:
-        lost = -weight * math.log(max(sigmoid(announced if y > 0.5 else -announced), LEAST))
-        rates[GAP] += lost + math.log(total) / rates[RATE]
-    else:  # every one was certain, and wrong: begin again
-        shares[:] = prior
-        total = 1.0
-    for i in range(said.size):
-        shares[i] = (1.0 - share) * (shares[i] / total) + share * prior[i]
-    if rates[GAP] > rates[WORST]:
-        rates[WORST] = rates[GAP]
-        slow_down(rates, prior, shares, min(1.0, max(1.0 / rates[WORST], slowest)))
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],f8)")
-def slow_down(rates: Vector, prior: Vector, shares: Vector, rate: float) -> None:
-    r"""Lower η to `rate`, where it is above: $w_i \leftarrow \pi_i (w_i/\pi_i)^{\eta'/\eta}$, normalised. O(K)."""
-    if not rate < rates[RATE]:
-        return
-    power = rate / rates[RATE]
-    total = 0.0
-    for i in range(shares.size):
-        shares[i] = prior[i] * (shares[i] / prior[i]) ** power if prior[i] > 0.0 else 0.0
-        total += shares[i]
-    for i in range(shares.size):
-        shares[i] /= total
-    rates[RATE] = rate
 
 
 @compiled("void(f8[:,::1],f8[::1],f8,f8,f8)", reassociate=True)
@@ -262,7 +239,7 @@ def answer_rows_late(
         slowest = 1.0 / (1.0 + numbers[LONGEST])
         slow_down(numbers[:HEDGE], experts[0], experts[1], min(1.0, FIRST_RATE * slowest))
         describe_late(experts[0], kept[t, :K], said[EXPERTS], said[LAST], said[MEAN], f)
-        correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) / (1.0 + late[t]))
+        correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) * min(1.0, STEP / (1.0 + late[t])))
         rate, share = min(weights[t], 1.0), 1.0 / (time + t + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
         hedge(numbers[:HEDGE], experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
         members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
