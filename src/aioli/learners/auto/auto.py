@@ -240,7 +240,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         return player if isinstance(player, DenseEnsemble) else None
 
     @property
-    def linear_experts_alone(self) -> DenseEnsemble | None:
+    def _linear_experts_alone(self) -> DenseEnsemble | None:
         """The ensemble of the linear experts where nothing else plays; None where something does."""
         return self._player if isinstance(self._player, DenseEnsemble) else None
 

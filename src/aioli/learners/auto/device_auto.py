@@ -54,7 +54,7 @@ class DeviceAuto(DeviceExperts, OnDevice):
     @classmethod
     def of(cls, learner: "Auto", device: object) -> Self:
         """Return the learner that goes on from what an `Auto` knows, on a device; the other stays as it is."""
-        player = learner.linear_experts_alone
+        player = learner._linear_experts_alone
         if player is None or not all(plays_on_devices(expert) for expert in player.playing):
             raise CapabilityMissing(
                 "experts that forget or bend, companions and wide rows play on the CPU alone; begin with "

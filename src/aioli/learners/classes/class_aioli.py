@@ -202,7 +202,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         return Certificate(nats + excess, self._spec.radius, self._rounds, self._promised(theorem), against)
 
     @property
-    def shared_game(self) -> SharedGame | None:
+    def _shared_game(self) -> SharedGame | None:
         """The state where all classes share one matrix; None of another structure, and before the first row."""
         return self._state if isinstance(self._state, SharedGame) else None
 

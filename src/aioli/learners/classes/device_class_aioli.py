@@ -56,7 +56,7 @@ class DeviceClassAIOLI(CopiedOnDevice, ClassAIOLI):
     @classmethod
     def of(cls, learner: ClassAIOLI, device: object) -> Self:
         """Return the learner that goes on from what another knows, on a device; the other stays as it is."""
-        game = learner.shared_game
+        game = learner._shared_game
         if learner._structure != "shared" or learner._labels.open:
             message = 'a device plays declared classes that share one matrix; begin with structure="shared"'
             raise ParameterRefused(message, parameter="device", value=device)
