@@ -30,7 +30,7 @@ def learner_for(
     if isinstance(stream, SyntheticStream) and stream.law.radius is not None:
         usual["radius"] = stream.law.radius
     if classes is None and not stream.sparse and CATEGORY in _kinds_seen(stream):
-        usual["pairs"] = True
+        usual |= {"pairs": True, "orthogonal": False}  # so that a new category has a place
     learner = learner_by_name(text, **usual)
     if guests and (not isinstance(learner, Auto) or not learner.guests or stream.sparse):
         raise ValueError("--guest takes a seat in Auto, for two classes, on rows that are not sparse")

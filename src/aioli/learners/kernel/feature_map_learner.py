@@ -1,6 +1,7 @@
 """A learner over features of its rows: columns through the border, a map, and any learner of the package on it."""
 
 from abc import abstractmethod
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Self
 
@@ -98,6 +99,18 @@ class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[
     @abstractmethod
     def _maps(self) -> FeatureMaps:
         """Return the factory of the learner's feature maps."""
+
+    def _grow(
+        self, columns: int, names: Sequence[str] | None, grown: Callable[[Forecaster, int, int], Forecaster]
+    ) -> None:
+        """Make room for new columns that have been 0 so far; `grown` makes that of a map, given its number."""
+        names_after = self._names_after_growing(columns, names)
+        if self._forecaster is not None and columns:
+            if isinstance(self._forecaster, BandwidthMixture):
+                self._forecaster.grow(columns, grown)
+            else:
+                self._forecaster = grown(self._forecaster, columns, 0)
+        self._names = names_after
 
     @abstractmethod
     def _parameters(self) -> dict[str, Plain]:

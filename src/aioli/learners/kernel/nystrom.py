@@ -1,6 +1,7 @@
 """Nyström: a kernel seen through a dictionary of the stream's own rows, which grows as the stream shows new ones."""
 
 import copy
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -9,11 +10,11 @@ import numpy as np
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.bandwidth import BandwidthMixture
-from aioli.learners.kernel.base_learner import BaseLearner
+from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.dictionary import Dictionary, restricted
 from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
 from aioli.learners.parameters import require_whole
-from aioli.learners.protocol import Learner, grows
+from aioli.learners.protocol import Capability, Learner, grows
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
@@ -82,6 +83,8 @@ class Nystrom(FeatureMapLearner):
     recursive least-squares algorithm.
     """
 
+    capabilities = FeatureMapLearner.capabilities | {Capability.GROWS}
+
     def __init__(
         self,
         learner: Learner | None = None,
@@ -100,6 +103,11 @@ class Nystrom(FeatureMapLearner):
             raise ParameterRefused.unlike("accuracy", accuracy, "a number from 0 to 1, 1 left out")
         if not grows(self._base.learner):
             raise ParameterRefused.unlike("learner", learner, "able to grow with the dictionary: AIOLI or Auto")
+
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0: in its points, too, they are 0."""
+        self._grow(columns, names, self._maps().grown)
+        return self
 
     @property
     def dictionary_sizes_(self) -> list[int]:
@@ -278,6 +286,12 @@ class NystromMaps:
         """Return a map of rows of this width, with an empty dictionary."""
         base = BaseLearner.fresh(self.base.learner)
         return NystromMap(base, bandwidth, Dictionary(width, self.kernel), self.budget, self.accuracy)
+
+    def grown(self, known: Forecaster, columns: int, _number: int) -> NystromMap:
+        """Return the map with new columns, which have been 0 so far."""
+        assert isinstance(known, NystromMap)
+        known.dictionary.points = np.pad(known.dictionary.points, ((0, 0), (0, columns)))
+        return known
 
     def restore(self, snapshot: Snapshot) -> NystromMap:
         """Make the map of a snapshot, of the budget that all have."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Delayed
-from aioli.learners.kernel.bandwidth import BandwidthMixture
 from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
 from aioli.learners.parameters import require_whole
@@ -91,15 +90,9 @@ class RandomFeatures(FeatureMapLearner):
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0; with `orthogonal=False` alone."""
-        names_after = self._names_after_growing(columns, names)
         if self._forecaster is not None and columns:
             self._require_growing()
-            maps = self._maps()
-            if isinstance(self._forecaster, BandwidthMixture):
-                self._forecaster.grow(columns, maps.grown)
-            else:
-                self._forecaster = maps.grown(self._forecaster, columns, 0)
-        self._names = names_after
+        self._grow(columns, names, self._maps().grown)
         return self
 
     def _require_growing(self) -> None:
