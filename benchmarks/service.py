@@ -34,7 +34,7 @@ __all__ = ["Load", "main"]
 
 WIDTH = 20
 WARM = 500  # rows predicted and learned before anything is measured
-ROWS = 5000  # that the bare library plays
+ROWS = 2000  # that the bare library plays
 MODELS = (
     '{"learner": "Auto", "parameters": {"budget": "fast"}}',
     '{"learner": "AIOLI"}',

@@ -15,7 +15,7 @@ from aioli.service.pages import index_page, model_page
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from browser import MISSING, browsing, found
 
-LATENCIES = [("predict", 0.001, 0.005), ("learn", None, None)]
+LATENCIES = [("predict", 0.001, 0.005), ("learn", None, None), ("infer", 0.5, float("inf"))]
 
 
 def test_a_page_shows_what_waits_and_the_charts_of_a_report(tmp_path: Path) -> None:
@@ -29,7 +29,14 @@ def test_a_page_shows_what_waits_and_the_charts_of_a_report(tmp_path: Path) -> N
         if t % 3:
             one(engine, Learn("clicks", f"r{t}", LABELS[t]))
     html = model_page(served, engine.now(), LATENCIES)
-    for said in ("Running log loss", "Are the probabilities honest?", "≤ 5 ms", "at most 100,000 wait", "Drift alarms"):
+    for said in (
+        "Running log loss",
+        "Are the probabilities honest?",
+        "≤ 5 ms",
+        "over a minute",
+        "at most 100,000 wait",
+        "Drift alarms",
+    ):
         assert said in html
     engine.create("kinds", ServedModel(AIOLI(classes="any")))
     for t in range(30):

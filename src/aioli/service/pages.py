@@ -1,5 +1,6 @@
 """The live pages of a service: all models, and one model with the report's charts, in the report's style."""
 
+import math
 import time
 from collections.abc import Sequence
 from dataclasses import replace
@@ -69,10 +70,14 @@ def _service_tiles(served: Served, now: float) -> list[Tile]:
 
 def _latency_tiles(latencies: Latencies) -> list[Tile]:
     return [
-        (f"{name.capitalize()}, p99", f"≤ {1e3 * slow:g} ms", "" if middle is None else f"p50 ≤ {1e3 * middle:g} ms")
+        (f"{name.capitalize()}, p99", _at_most(slow), "" if middle is None else f"p50 {_at_most(middle)}")
         for name, middle, slow in latencies
         if slow is not None
     ]
+
+
+def _at_most(seconds: float) -> str:
+    return f"≤ {1e3 * seconds:g} ms" if seconds < math.inf else "over a minute"
 
 
 def index_page(models: Sequence[Served], now: float, latencies: Latencies = ()) -> str:

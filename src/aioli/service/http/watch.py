@@ -15,7 +15,7 @@ from aioli.service.http.grouping import Grouping
 
 __all__ = ["RequestLog", "Requests", "ServerMessages", "metrics"]
 
-BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # seconds
+BOUNDS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 10.0, 60.0)  # seconds
 
 
 class Requests:
