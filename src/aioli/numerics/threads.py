@@ -18,8 +18,8 @@ Result = TypeVar("Result")
 MOST = 4  # threads at work on one set of tasks
 
 
-def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True, most: int = MOST) -> None:
-    """Do all tasks, whose order must not matter; best the longest first; on at most so many threads.
+def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True) -> None:
+    """Do all tasks, whose order must not matter; best the longest first.
 
     The caller takes task after task like its helpers: where every core is busy it does all of them itself, and waits
     for no helper that has not begun.
@@ -38,8 +38,7 @@ def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True, 
     try:
         if side_by_side:
             with suppress(RuntimeError):  # an interpreter about to end starts no more threads
-                pool = _pool(os.getpid(), most)
-                helpers.extend(pool.submit(work) for _ in range(min(threads(most), len(waiting)) - 1))
+                helpers.extend(_pool(os.getpid()).submit(work) for _ in range(min(threads(), len(waiting)) - 1))
         work()
     finally:
         for helper in helpers:
@@ -47,10 +46,10 @@ def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True, 
                 helper.result()
 
 
-def threads(most: int = MOST) -> int:
+def threads() -> int:
     """Return how many threads may work at once: no more than there are cores for this process."""
     cores = len(os.sched_getaffinity(0)) if sys.platform == "linux" else os.cpu_count() or 1
-    return min(most, cores)
+    return min(MOST, cores)
 
 
 def call_within(seconds: float, function: Callable[..., Result], *given: object) -> Result:
@@ -76,9 +75,9 @@ def call_within(seconds: float, function: Callable[..., Result], *given: object)
 
 
 @cache
-def _pool(_process: int, most: int) -> ThreadPoolExecutor:
+def _pool(_process: int) -> ThreadPoolExecutor:
     """Return the threads of this process: those of its parent do not survive a fork."""
-    return ThreadPoolExecutor(most - 1, thread_name_prefix="aioli")
+    return ThreadPoolExecutor(MOST - 1, thread_name_prefix="aioli")
 
 
 class _OneBlasThread:

@@ -5,14 +5,15 @@ columns have in common is one factor a view, $\sqrt{n/\sum\|\cdot\|^2}$: it is r
 yet multiplied by it. The numbers are those of `Views.of_rows` but for the rounding of that sum.
 """
 
+import os
 from collections.abc import Callable, Collection
-from functools import partial
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache, partial
 from typing import NamedTuple
 
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.threads import do_all
 from aioli.states.mixture.column_statistics import STATISTICS, relate_to_peak, settle_origin, standardise
 from aioli.states.mixture.views import BELIEVED, PEAK, PEAK_NORM, ROWS, STANDARD, STANDARD_NORM, TOTALS
 
@@ -66,6 +67,12 @@ def _factors(n: Vector, totals: Vector) -> Vector:
     return np.sqrt(np.divide(n, totals, out=np.zeros(len(n)), where=totals > 0.0))
 
 
+@cache
+def _makers(_process: int) -> ThreadPoolExecutor:
+    """Return the threads of this process that make views: those of its parent do not survive a fork."""
+    return ThreadPoolExecutor(min(THREADS, os.cpu_count() or 1), thread_name_prefix="aioli views")
+
+
 def _room(X: Matrix, read: Collection[int], room: Room) -> tuple[dict[int, Matrix], dict[int, Vector]]:
     kinds = [STANDARD, PEAK] if PEAK in read else [STANDARD]  # the second is made from what the first has counted
     return {kind: room((len(X), X.shape[1] + 1)) for kind in kinds}, {kind: np.zeros(len(X)) for kind in kinds}
@@ -84,7 +91,7 @@ def _make(statistics: Vector, X: Matrix, views: dict[int, Matrix], norms: dict[i
         partial(view_panel, panel, *given, first, standard, peak, *own)
         for panel, first, own in zip(panels, firsts, squares, strict=True)
     )
-    do_all(tasks, most=THREADS)
+    list(_makers(os.getpid()).map(lambda task: task(), tasks))  # and raise what one of them raised
     for kind, total in zip(norms, squares.sum(axis=0), strict=False):
         norms[kind][...] = total
     if not apart:
