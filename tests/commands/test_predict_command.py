@@ -181,3 +181,17 @@ def test_a_learner_that_was_saved_without_columns_cannot_read_files(
     assert main(["run", "synthetic:logistic", "--rows", "50", "--save", str(model), "--json"]) == 0
     assert main(["predict", str(write_visits(tmp_path / "v.csv", 9)), "--model", str(model)]) == 1
     assert "does not say from which columns it was taught" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["--key", "--weight"])
+def test_a_column_that_was_learned_from_is_not_set_aside(
+    option: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It was: every row was then predicted without it, and nothing was said."""
+    source, model = tmp_path / "rows.csv", str(tmp_path / "model")
+    source.write_text("shop,y\n" + "1,yes\n2,no\n" * 20)
+    assert main(["run", str(source), "--label", "y", "--learner", "AIOLI", "--save", model, "--json"]) == 0
+    capsys.readouterr()
+    asked = ["run", str(source), "--label", "y", "--model", model] if option == "--weight" else ["predict", str(source)]
+    assert main([*asked, *(["--model", model] if option == "--key" else []), option, "shop"]) == 1
+    assert "the model has learned from column 'shop'" in capsys.readouterr().err

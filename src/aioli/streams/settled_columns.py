@@ -60,6 +60,8 @@ def settle_columns(
     columns = list(sample)
     label = None if reading.label is None else find_column(file, reading.label, columns)
     aside = columns_aside(file, reading, columns, label)
+    if snapshot is not None:
+        _check_unlearned(file, aside.columns, snapshot)
     asked = kinds_asked(file, reading, columns) if snapshot is None else {}
     asked = {name: kind for name, kind in asked.items() if name != aside.time} | aside.asked
     check_asked(file, asked, sample)
@@ -75,6 +77,15 @@ def settle_columns(
     kinds |= {name: found[name].kind for name in aside.columns}
     notations |= {name: found[name].notation for name in aside.columns if found[name].notation}
     return SettledColumns(label, aside, kinds, notations, remarks)
+
+
+def _check_unlearned(file: str, aside: Collection[str], snapshot: Snapshot) -> None:
+    """Refuse to set a column aside that the model has learned from: it would be predicted without it."""
+    kinds, then = column_kinds(snapshot), snapshot.optional_text("label")
+    for name in aside:
+        if name != then and kinds.get(name, SKIPPED) != SKIPPED:
+            message = f"{file}: the model has learned from column {name!r}, which cannot be a key, weight or time too"
+            raise FileRefused(f"{message}; leave out that option", path=file)
 
 
 def _texts_by_column(snapshot: Snapshot, name: str) -> dict[str, str]:
