@@ -1,6 +1,7 @@
 """A fleet between topics, on librdkafka's own mock cluster: joined by id, resumed, with messages that are none."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -115,4 +116,21 @@ def test_a_label_that_comes_before_its_row_waits_for_it(cluster: tuple[Any, str]
     poll_until(engine, 1)
     assert not engine.early
     assert 7 in engine.fleet
+    consumer.close()
+
+
+def test_what_the_page_shows_of_kafka_runs(
+    cluster: tuple[Any, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
+    (block,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "confluent_kafka" in block)
+    monkeypatch.chdir(tmp_path)
+    producer, brokers = cluster
+    consumer = consumer_of(brokers)
+    send(producer, "predictions", b"{}")
+    send(producer, "rows", {"id": "r", "key": "u", "x": [1.0, 2.0]})
+    send(producer, "labels", {"id": "r", "y": 1})
+    names: dict[str, Any] = {"consumer": consumer, "producer": producer}
+    exec(compile(block, "fleet.md", "exec"), names)
+    poll_until(names["engine"], 1)  # where a busy broker kept the page's loop waiting for more than a second
     consumer.close()

@@ -150,3 +150,9 @@ def test_a_task_that_fails_every_time_is_told_and_nothing_was_learned(told: dict
     assert is_named == "True"
     assert "the learner given is as it was" in note
     assert learner == repr(AIOLI())
+
+
+def test_what_the_pages_show_of_spark_runs(tmp_path: Path) -> None:
+    finish(start("spark_pages.py", tmp_path), tmp_path)
+    assert Fleet.load(tmp_path / "fleet.aioli").rounds == AIOLI.load(tmp_path / "model.aioli").rounds == 200
+    assert list((tmp_path / "predicted").glob("*.parquet"))

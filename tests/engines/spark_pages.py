@@ -1,0 +1,42 @@
+"""Runs what docs/fleet.md and docs/shards.md show of Spark, in the folder that is given, on a session of one core."""
+
+import os
+import re
+import sys
+from pathlib import Path
+
+import numpy as np
+from spark_stream import session
+
+from aioli import AIOLI, Auto
+
+DOCS = Path(__file__).parents[2] / "docs"
+BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+SCHEMA = "user string, seq long, clicked double, a double, b double, c double"
+ROWS = 200
+
+
+def shown(page: str) -> list[str]:
+    """The blocks of a page that use Spark, with as few shards as one core needs."""
+    blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
+    return [block.replace("shards=64", "shards=2") for block in blocks if "aioli.engines.spark" in block]
+
+
+def play(folder: Path) -> None:
+    """Run all blocks, those of a page one after another."""
+    os.chdir(folder)  # before Java starts, which keeps the folder that it was started in
+    spark = session(folder)
+    rng = np.random.default_rng(0)
+    cells = [(f"u{t % 7}", t, float(t % 3 > 0), *rng.normal(size=3).tolist()) for t in range(ROWS)]
+    table = spark.createDataFrame(cells, SCHEMA)
+    table.write.json(str(folder / "rows"))
+    stream = spark.readStream.schema(SCHEMA).json(str(folder / "rows"))
+    for page, rows in (("fleet.md", stream), ("shards.md", table)):
+        names = {"spark": spark, "rows": rows, "AIOLI": AIOLI, "Auto": Auto}
+        for block in shown(page):
+            exec(compile(block, page, "exec"), names)
+    spark.stop()
+
+
+if __name__ == "__main__":
+    play(Path(sys.argv[1]))
