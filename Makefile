@@ -85,6 +85,7 @@ docs: .venv/.docs
 	$(BIN)/python docs/_ext/browse_site.py build/site build/site_pictures
 	$(BIN)/python docs/_ext/console_blocks.py README.md docs
 	$(BIN)/python docs/_ext/device_blocks.py docs/gpu.md
+	$(BIN)/python -W ignore docs/_ext/study_commands.py README.md CONTRIBUTING.md docs
 
 clean:
 	rm -rf .venv build demo dist
