@@ -104,7 +104,7 @@ class Labels:
 
     def _known_numbers(self, values: Vector) -> Vector | None:
         """Return 0.0 or 1.0 for each row; None where a number is neither of the two labels."""
-        values = np.require(values, np.float64, ["C", "W"])  # what others made may be read-only
+        values = np.require(values, np.float64, ["C", "A", "W"])  # what others made may be read-only
         y = np.empty(len(values))
         return y if encode_two_values(values, _value(self.positive), _value(self.negative), y) else None
 

@@ -118,7 +118,7 @@ class Rows(CheckedRows):
             part = self.values[start : start + self._chunk]
             chunk = np.empty((part.shape[0], self.width + self.intercept))
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
-                plain = np.require(part if isinstance(part, np.ndarray) else part.toarray(), np.float64, ["C", "W"])
+                plain = np.require(part if isinstance(part, np.ndarray) else part.toarray(), np.float64, ["C", "A", "W"])
             yield start, chunk, load_rows(plain, chunk, widest)
 
     def lengths(self) -> Iterator[tuple[int, Vector]]:
@@ -157,7 +157,7 @@ def as_labels(y: object, count: int) -> Vector:
     """Return one label a row, 0.0 or 1.0."""
     values = _as_column("labels", y, count)
     labels: Vector = np.empty(count)
-    if values.dtype == np.float64 and zeros_and_ones(np.require(values, requirements=["C", "W"]), labels):
+    if values.dtype == np.float64 and zeros_and_ones(np.require(values, requirements=["C", "A", "W"]), labels):
         return labels
     labels = (values == 1).astype(np.float64)
     zero, minus = values == 0, values == -1
