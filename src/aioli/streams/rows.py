@@ -118,7 +118,9 @@ class Rows(CheckedRows):
             part = self.values[start : start + self._chunk]
             chunk = np.empty((part.shape[0], self.width + self.intercept))
             with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
-                plain = np.require(part if isinstance(part, np.ndarray) else part.toarray(), np.float64, ["C", "A", "W"])
+                plain = np.require(
+                    part if isinstance(part, np.ndarray) else part.toarray(), np.float64, ["C", "A", "W"]
+                )
             yield start, chunk, load_rows(plain, chunk, widest)
 
     def lengths(self) -> Iterator[tuple[int, Vector]]:
