@@ -14,6 +14,8 @@ from aioli.evaluate.background import QUANTILES, Background
 from aioli.learners.registry import restore_learner
 from aioli.snapshots.codec import read_snapshot, to_bytes, write_snapshot
 from aioli.snapshots.tree import Array, Snapshot
+from aioli.streams.encoding import Encoder
+from aioli.streams.files.table import NUMBER
 
 SEEDS = range(40)
 
@@ -71,6 +73,16 @@ def test_places_that_are_not_among_the_columns_are_refused() -> None:
     for name in ("places", "spread_places"):
         with pytest.raises(SnapshotRefused, match=f"'{name}' holds a place that is not among 3"):
             Background.restore(with_array(taken, [], name, np.array([0, 3])))
+
+
+def test_counts_that_no_array_holds_are_refused() -> None:
+    taken = Encoder({"x": NUMBER}, None).snapshot()
+    taken = replace(taken, values={**taken.values, "averaged": ["x"]})
+    for count in (1e300, -1.0, 0.5, np.nan):
+        with pytest.raises(SnapshotRefused, match=r"counts of rows that are none|finite"):
+            Encoder.restore(with_array(taken, [], "sums", np.array([[1.0, count]])))
+    with pytest.raises(SnapshotRefused, match="'rows' is above 9,223,372,036,854,775,807"):
+        Encoder.restore(replace(taken, values={**taken.values, "rows": 2**63}))
 
 
 def test_what_is_not_the_learners_is_refused_in_a_sentence_by_inspect_and_predict(tmp_path: Path) -> None:

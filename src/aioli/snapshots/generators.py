@@ -15,6 +15,7 @@ from aioli.snapshots.tree import Plain, Snapshot
 __all__ = ["restore_generator", "snapshot_generator"]
 
 KIND = "PCG64"  # NumPy's default generator; its four numbers are whole
+WIDEST = 2**128 - 1  # two of them have so many bits
 
 
 def snapshot_generator(rng: np.random.Generator) -> Snapshot:
@@ -38,7 +39,7 @@ def restore_generator(snapshot: Snapshot) -> np.random.Generator:
     try:
         bits.state = {
             "bit_generator": KIND,
-            "state": {"state": state.whole("state"), "inc": state.whole("increment")},
+            "state": {"state": state.whole("state", most=WIDEST), "inc": state.whole("increment", most=WIDEST)},
             "has_uint32": state.whole("has_half"),
             "uinteger": state.whole("half"),
         }

@@ -26,6 +26,8 @@ from aioli.errors import SnapshotRefused
 
 __all__ = ["Array", "Plain", "Remembers", "Snapshot"]
 
+MOST_COUNTED = 2**63 - 1  # what arrays of whole numbers hold
+
 Plain: TypeAlias = "bool | int | float | str | Sequence[Plain] | Mapping[str, Plain] | None"  # what JSON can hold
 Array: TypeAlias = NDArray[np.float64] | NDArray[np.int64] | NDArray[np.uint8]
 Vector: TypeAlias = NDArray[np.float64]
@@ -120,11 +122,13 @@ class Snapshot:
             raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not above 0")
         return value
 
-    def whole(self, name: str, least: int = 0) -> int:
-        """Return the whole number of this name, which must be at least this."""
+    def whole(self, name: str, least: int = 0, most: int = MOST_COUNTED) -> int:
+        """Return the whole number of this name, which must be within these bounds."""
         value = self._value(name, int)
         if isinstance(value, bool) or value < least:
             raise SnapshotRefused(f"in a {self.kind}, {name!r} is {value!r}, not a whole number of at least {least}")
+        if value > most:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} is above {most:,}")
         return value
 
     def number(self, name: str) -> float:
@@ -191,6 +195,8 @@ class Snapshot:
     def _count(self, name: str, value: Plain) -> int:
         if isinstance(value, bool) or not isinstance(value, int) or value < 0:
             raise SnapshotRefused(f"in a {self.kind}, {name!r} holds {value!r}, not a whole number of at least 0")
+        if value > MOST_COUNTED:
+            raise SnapshotRefused(f"in a {self.kind}, {name!r} holds a number above {MOST_COUNTED:,}")
         return value
 
     def _text(self, name: str, value: Plain) -> str:

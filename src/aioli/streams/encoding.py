@@ -39,6 +39,7 @@ BUCKET = "rare categories, bucket"
 WORD_CAP = 1 << 18  # features that words may have of their own
 WORD_BUCKETS = 1 << 12
 WORD_BUCKET = "rare words, bucket"
+MOST_ROWS = 2.0**53  # that float64 counts one by one
 WORD = re.compile(r"\w+")
 WEEK = 7.0
 THURSDAY = 3.0  # the first of January 1970, Monday being 0
@@ -313,8 +314,13 @@ class Encoder:
         encoder.words = snapshot.counts("words")
         encoder.missing = snapshot.counts("missing")
         averaged = snapshot.texts("averaged") or []
-        sums = snapshot.array("sums", (len(averaged), 2)).tolist()
-        encoder._sums = {name: [total, int(count)] for name, (total, count) in zip(averaged, sums, strict=True)}
+        sums = snapshot.array("sums", (len(averaged), 2))
+        counts = sums[:, 1]
+        if not ((counts >= 0.0) & (counts <= MOST_ROWS) & (counts == np.floor(counts))).all():
+            raise SnapshotRefused("in an Encoder, 'sums' has counts of rows that are none")
+        encoder._sums = {
+            name: [total, int(count)] for name, (total, count) in zip(averaged, sums.tolist(), strict=True)
+        }
         return encoder
 
 
