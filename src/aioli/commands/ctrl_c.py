@@ -4,7 +4,6 @@ import os
 import signal
 import sys
 import threading
-from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
@@ -39,7 +38,7 @@ class CtrlC:
             self._hook, sys.unraisablehook = sys.unraisablehook, self._dropped
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+    def __exit__(self, *_: object) -> None:
         if self._wakeup >= 0:
             signal.set_wakeup_fd(self._wakeup_before)
             sys.unraisablehook = self._hook

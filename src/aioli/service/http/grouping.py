@@ -2,15 +2,30 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from aioli.service.engine import Engine
 from aioli.service.operations import Operation, Outcome
 
-__all__ = ["Grouping", "Played"]
+__all__ = ["Grouping", "Played", "teller"]
 
 LARGEST = 4096  # operations of a group
 Played: TypeAlias = "Callable[[list[Outcome] | Exception], None]"  # takes the outcomes, or what went wrong
+Answer = TypeVar("Answer")
+
+
+def teller(awaited: "asyncio.Future[Answer]") -> "Callable[[Answer | Exception], None]":
+    """Return a function that gives an answer, or what went wrong, to whoever awaits it; to nobody who has gone."""
+
+    def tell(answer: Answer | Exception) -> None:
+        if awaited.done():  # the client has gone
+            return
+        if isinstance(answer, Exception):
+            awaited.set_exception(answer)
+        else:
+            awaited.set_result(answer)
+
+    return tell
 
 
 class Grouping:
@@ -35,16 +50,7 @@ class Grouping:
     def play(self, operations: Sequence[Operation]) -> "asyncio.Future[list[Outcome]]":
         """Return the outcomes to come; they are durable when they are there."""
         told: asyncio.Future[list[Outcome]] = asyncio.get_running_loop().create_future()
-
-        def played(outcomes: list[Outcome] | Exception) -> None:
-            if told.done():  # the client has gone
-                return
-            if isinstance(outcomes, Exception):
-                told.set_exception(outcomes)
-            else:
-                told.set_result(outcomes)
-
-        self.submit(operations, played)
+        self.submit(operations, teller(told))
         return told
 
     def _play(self) -> None:

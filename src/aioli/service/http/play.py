@@ -9,7 +9,7 @@ from starlette.types import Receive, Scope, Send
 
 from aioli.service.http.answers import send_bytes
 from aioli.service.http.bodies import decoded, key_of_body, operations_of, outcome_as_bytes, outcome_as_json
-from aioli.service.http.grouping import Grouping
+from aioli.service.http.grouping import Grouping, teller
 from aioli.service.operations import Outcome
 from aioli.service.refusals import ServiceRefused
 from aioli.service.status import certificate_of
@@ -31,16 +31,7 @@ class Play:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
         """Answer one request of an application."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
-
-        def told(body: bytes | Exception) -> None:
-            if answer.done():  # the client has gone
-                return
-            if isinstance(body, Exception):
-                answer.set_exception(body)
-            else:
-                answer.set_result(body)
-
-        self.begin(scope["path_params"]["name"], scope[BODY], told)
+        self.begin(scope["path_params"]["name"], scope[BODY], teller(answer))
         await send_bytes(send, 200, await answer, JSON_KIND)
 
     def begin(self, model: str, data: bytes, told: Told) -> None:
