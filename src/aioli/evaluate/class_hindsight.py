@@ -12,6 +12,7 @@ from aioli.streams.rows import Rows, as_weights
 __all__ = ["best_in_class_ball", "classes_seen"]
 
 STEPS = 200
+SMALL_GAP = 1e-7  # nats between a loss and the least, within which it is as good
 
 
 def classes_seen(codes: Codes) -> Codes:
@@ -28,7 +29,6 @@ def best_in_class_ball(
     intercept: bool = True,
     weights: object = None,
     seen: Codes | None = None,
-    tolerance: float = 1e-7,
 ) -> Hindsight:
     r"""Return $\min_{\|W\|_F \le B} \sum_t \omega_t\,\ell_t(W)$, the log losses of $\operatorname{softmax}(EWx_t)$.
 
@@ -74,7 +74,7 @@ def best_in_class_ball(
         direction = newton_point(_hessian(Z, E, p, stakes), theta, gradient, radius) - theta
         slope, step = float(gradient @ direction), 1.0
         noise = 4.0 * np.finfo(np.float64).eps * loss * np.sqrt(len(Z))
-        if gap <= tolerance or (stalled and -slope <= noise):
+        if gap <= SMALL_GAP or (stalled and -slope <= noise):
             break
         new, p = value(theta + direction)
         while step > 1e-9 and new > loss + 1e-4 * step * slope + noise:

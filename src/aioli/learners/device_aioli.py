@@ -1,6 +1,5 @@
 """AIOLI on a device of PyTorch: embeddings of a thousand columns and more, at the speed of a GPU's matrix products."""
 
-import os
 import warnings
 from collections.abc import Sequence
 from typing import Self
@@ -28,7 +27,7 @@ __all__ = ["DeviceAIOLI"]
 PARAMETERS = "radius", "ridge", "regulariser", "curvature", "intercept"
 
 
-class DeviceAIOLI(OnDevice, LearnerOfState[DeviceRows]):
+class DeviceAIOLI(OnDevice[AIOLI], LearnerOfState[DeviceRows]):
     """The learner that `AIOLI(device=…)` makes: the same game, its matrices on a device, for wide rows and many.
 
     Rows may be arrays of PyTorch or CuPy, on the device or not, or all that `AIOLI` takes. Files are those of `AIOLI`:
@@ -75,9 +74,9 @@ class DeviceAIOLI(OnDevice, LearnerOfState[DeviceRows]):
         there._ledger = AIOLI.restore(learner.snapshot())._ledger
         return there._take(learner)
 
-    def to_cpu(self) -> AIOLI:
-        """Return the equal `AIOLI` on the CPU; this one stays as it is."""
-        return AIOLI.restore(self.snapshot())
+    @staticmethod
+    def _class_on_cpu() -> type[AIOLI]:
+        return AIOLI
 
     @property
     def _known_game(self) -> DeviceState | State | None:
@@ -99,16 +98,6 @@ class DeviceAIOLI(OnDevice, LearnerOfState[DeviceRows]):
         game = self._game.snapshot()
         parts = self._ledger_part | ({} if self._state is None else {"state": self._state.snapshot()})
         return Snapshot(game.kind, {**game.values, "names": self._names}, parts=parts)
-
-    @classmethod
-    def restore(cls, snapshot: Snapshot, device: object = "cuda") -> Self:
-        """Make an equal learner on a device from the snapshot of an `AIOLI`."""
-        return cls.of(AIOLI.restore(snapshot), device)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], device: object = "cuda") -> Self:
-        """Read a learner that `save` wrote, of this class or of `AIOLI`, onto a device."""
-        return cls.of(AIOLI.load(path), device)
 
     def __repr__(self) -> str:
         made = repr(self._game).removesuffix(")")

@@ -1,9 +1,10 @@
 """What learners on a device of PyTorch share: labels that lie there, memory that ends, copies that stay there."""
 
+import os
 from abc import abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Self
+from typing import Generic, Self, TypeVar
 
 from aioli.errors import DeviceFull
 from aioli.learners.announcements import LateMany
@@ -15,6 +16,8 @@ from aioli.snapshots.tree import Snapshot
 from aioli.streams.device_rows import DeviceRows
 
 __all__ = ["FACTORED", "CopiedOnDevice", "OnDevice", "on_the_cpu", "telling_of_memory"]
+
+OnCPU = TypeVar("OnCPU", bound=Remembering)  # the equal learner on the CPU
 
 FACTORED = (
     "from here on the state needs its factored form, which keeps more digits and is played on the CPU alone: scale the "
@@ -36,8 +39,8 @@ def telling_of_memory(device: str, remedy: str) -> Iterator[None]:
         raise DeviceFull(f"the memory of {device} has come to its end", reason=str(error), remedy=remedy) from None
 
 
-class CopiedOnDevice(Remembering):
-    """A learner on a device whose copies and pickles stay there; its files are those of the CPU's learner.
+class CopiedOnDevice(Remembering, Generic[OnCPU]):
+    """A learner on a device whose files are those of the CPU's learner; its copies and pickles stay on the device.
 
     Attributes
     ----------
@@ -47,10 +50,29 @@ class CopiedOnDevice(Remembering):
 
     device: str
 
+    @staticmethod
+    @abstractmethod
+    def _class_on_cpu() -> type[OnCPU]:
+        """Return the class of the equal learner on the CPU."""
+
     @classmethod
     @abstractmethod
+    def of(cls, learner: OnCPU, device: object) -> Self:
+        """Return the learner that goes on from what another knows, on a device; the other stays as it is."""
+
+    def to_cpu(self) -> OnCPU:
+        """Return the equal learner on the CPU; this one stays as it is."""
+        return self._class_on_cpu().restore(self.snapshot())
+
+    @classmethod
     def restore(cls, snapshot: Snapshot, device: object = "cuda") -> Self:
         """Make an equal learner on a device from the snapshot of the CPU's learner."""
+        return cls.of(cls._class_on_cpu().restore(snapshot), device)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], device: object = "cuda") -> Self:
+        """Read a learner that `save` wrote, of this class or of the CPU's, onto a device."""
+        return cls.of(cls._class_on_cpu().load(path), device)
 
     def __copy__(self) -> Self:
         return self.restore(self.snapshot(), self.device)
@@ -62,7 +84,7 @@ class CopiedOnDevice(Remembering):
         return type(self).restore, (self.snapshot(), self.device)
 
 
-class OnDevice(CopiedOnDevice, RowsLearner[DeviceRows]):
+class OnDevice(CopiedOnDevice[OnCPU], RowsLearner[DeviceRows], Generic[OnCPU]):
     """A learner of two classes whose matrices are on a device of PyTorch."""
 
     remedy = "give fewer rows at a time, or free memory on the device"

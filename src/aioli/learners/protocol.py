@@ -46,7 +46,6 @@ __all__ = [
     "require_no_rows",
     "saves",
     "shards",
-    "takes_sparse_rows",
     "weighs",
 ]
 
@@ -274,7 +273,6 @@ mixes = Question[Mixes](Capability.MIXES)
 names_columns = Question[NamesColumns](Capability.NAMES_COLUMNS)
 saves = Question[Saves](Capability.SAVES)
 shards = Question[Shards](Capability.SHARDS)
-takes_sparse_rows = Question[Learner](Capability.SPARSE_ROWS)
 weighs = Question[Weighs](Capability.WEIGHS)
 
 

@@ -37,13 +37,13 @@ def exponent(sizes: Vector, values: Matrix) -> Vector:
     return np.asarray(logs @ s / (s @ s))
 
 
-def slope_interval(regrets: Mapping[int, Matrix], seed: int = 0) -> tuple[float, float, float]:
+def slope_interval(regrets: Mapping[int, Matrix]) -> tuple[float, float, float]:
     """Return the slope of the worse mean regret in n, and its 95 % interval by the bootstrap over runs.
 
     `regrets` holds, for each n, one line of runs a law. Runs are drawn with replacement within each law and n. Where a
     mean is not above 0, in the runs or in a resample, there is no slope: NaN.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.default_rng(0)
     sizes = np.array(sorted(regrets), dtype=np.float64)
     if sizes.size < 2:
         return math.nan, math.nan, math.nan

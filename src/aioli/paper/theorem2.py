@@ -44,9 +44,9 @@ def plan(fast: bool) -> list[SphereRun]:
     return [SphereRun(name, d, B, n) for name, d, B, n in cells]
 
 
-def steps(n: int, radius: float, ridge: float, widest: float = 1.0) -> int:
-    """Return the theorem's T."""
-    ratio = widest**2 / ridge
+def steps(n: int, radius: float, ridge: float) -> int:
+    """Return the theorem's T for rows of length at most 1."""
+    ratio = 1.0 / ridge
     return math.ceil((4.0 + ratio) * math.log(3.0 * n**2 * ratio * (n * ratio / 8.0 + radius)))
 
 

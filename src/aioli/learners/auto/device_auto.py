@@ -1,6 +1,5 @@
 """Auto on a device of PyTorch: a mixture over ridges and two scalings of the columns, for embeddings."""
 
-import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Self
 
@@ -28,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["DeviceAuto"]
 
 
-class DeviceAuto(DeviceExperts, OnDevice):
+class DeviceAuto(DeviceExperts, OnDevice["Auto"]):
     """The learner that `Auto(device=…)` makes: the linear experts of `Auto` that do not forget, on a device.
 
     Up to five AIOLI learners, of three ridges and two curvatures, read columns that are standardised or divided by
@@ -70,11 +69,11 @@ class DeviceAuto(DeviceExperts, OnDevice):
         there.states = [DeviceState.of(state, there.device) for state in own.states]
         return there
 
-    def to_cpu(self) -> "Auto":
-        """Return the equal `Auto` on the CPU; this one stays as it is."""
+    @staticmethod
+    def _class_on_cpu() -> "type[Auto]":
         from aioli.learners.auto.auto import Auto
 
-        return Auto.restore(self.snapshot())
+        return Auto
 
     # ---- its life
 
@@ -93,20 +92,6 @@ class DeviceAuto(DeviceExperts, OnDevice):
         """Return the snapshot of the equal `Auto`: files do not know of devices."""
         player = self._ensemble_snapshot(self._names, self._ledger_part)
         return Snapshot("Auto", {"parameters": {"experts": None, "budget": BUDGET}}, parts={"player": player})
-
-    @classmethod
-    def restore(cls, snapshot: Snapshot, device: object = "cuda") -> Self:
-        """Make an equal learner on a device from the snapshot of an `Auto` whose experts play there."""
-        from aioli.learners.auto.auto import Auto
-
-        return cls.of(Auto.restore(snapshot), device)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], device: object = "cuda") -> Self:
-        """Read a learner that `save` wrote onto a device."""
-        from aioli.learners.auto.auto import Auto
-
-        return cls.of(Auto.load(path), device)
 
     def __repr__(self) -> str:
         experts = "" if self.most is None else f"experts={self.most}, "

@@ -1,6 +1,5 @@
 """AIOLI of many classes on a device of PyTorch: one matrix for all of them."""
 
-import os
 from typing import Self
 
 import numpy as np
@@ -24,7 +23,7 @@ __all__ = ["DeviceClassAIOLI"]
 REMEDY = "give fewer rows at a time, or free memory on the device"
 
 
-class DeviceClassAIOLI(CopiedOnDevice, ClassAIOLI):
+class DeviceClassAIOLI(CopiedOnDevice[ClassAIOLI], ClassAIOLI):
     """The learner that `AIOLI(classes=[…], device=…)` makes: the game of `structure="shared"`, on a device.
 
     Files are those of `AIOLI(classes=[…], structure="shared")`, which announces the same on the CPU, to rounding.
@@ -68,9 +67,9 @@ class DeviceClassAIOLI(CopiedOnDevice, ClassAIOLI):
             there._set(DeviceSharedGame.of(game, there.device))
         return there
 
-    def to_cpu(self) -> ClassAIOLI:
-        """Return the equal `ClassAIOLI` on the CPU; this one stays as it is."""
-        return ClassAIOLI.restore(self.snapshot())
+    @staticmethod
+    def _class_on_cpu() -> type[ClassAIOLI]:
+        return ClassAIOLI
 
     def learn_many(
         self, X: object, y: object, weights: object = None, logits: object = None, announced: LateClasses = None
@@ -122,16 +121,6 @@ class DeviceClassAIOLI(CopiedOnDevice, ClassAIOLI):
         """Return the snapshot of the equal `ClassAIOLI`: files do not know of devices."""
         own = super().snapshot()
         return Snapshot("ClassAIOLI", own.values, own.arrays, own.parts)
-
-    @classmethod
-    def restore(cls, snapshot: Snapshot, device: object = "cuda") -> Self:
-        """Make an equal learner on a device from the snapshot of a `ClassAIOLI` whose classes share one matrix."""
-        return cls.of(ClassAIOLI.restore(snapshot), device)
-
-    @classmethod
-    def load(cls, path: str | os.PathLike[str], device: object = "cuda") -> Self:
-        """Read a learner that `save` wrote onto a device."""
-        return cls.of(ClassAIOLI.load(path), device)
 
     # ---- within
 

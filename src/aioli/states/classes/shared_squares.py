@@ -13,6 +13,7 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.two_classes import keeps_its_digits
 from aioli.states.classes.shared_loops import answer, settle
+from aioli.states.dense.squares import rows_at_their_turns
 
 __all__ = ["announce_centres", "class_square_effect", "play_class_square"]
 
@@ -58,15 +59,9 @@ def play_class_square(
 
 @compiled("void(f8[:,::1],f8[::1],f8[:,::1],f8[:,::1])", reassociate=True)
 def class_square_effect(H: Matrix, s: Vector, A: Matrix, effect: Matrix) -> None:
-    r"""Compute $[\sqrt S\,T; -A^\top T]$ of a square that was played, T as in `square_effect`. O(b² + bK) a row."""
+    r"""Compute $[\sqrt S\,T; -A^\top T]$ of a square that was played, T of `rows_at_their_turns`. O(b² + bK) a row."""
     b, K = A.shape
-    effect[:] = 0.0
-    for i in range(b):
-        effect[i, i] = 1.0
-        for j in range(i):
-            taken = s[j] * H[i, j]
-            for q in range(j + 1):
-                effect[i, q] -= taken * effect[j, q]
+    rows_at_their_turns(H, s, effect)
     for k in range(K):
         for i in range(b):
             for q in range(i + 1):

@@ -11,7 +11,7 @@ import math
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.two_classes import count_round, play_round
 
-__all__ = ["play_rows", "whiten"]
+__all__ = ["play_rows", "step", "whiten"]
 
 
 @compiled("f8(f8[:,::1],f8[::1],f8[::1])", reassociate=True)
@@ -26,6 +26,20 @@ def whiten(S: Matrix, x: Vector, f: Vector) -> float:
     for j in range(x.size):
         v += f[j] * f[j]
     return v
+
+
+@compiled("void(f8[:,::1],f8[::1],f8[::1],f8,f8,f8,f8)", reassociate=True)
+def step(S: Matrix, w: Vector, f: Vector, v: float, v_after: float, gamma: float, alpha: float) -> None:
+    r"""Take the step of a round: $SS^\top$ loses $\gamma kk^\top$ and w gains $\alpha k$, with $k = Sf$. O(d²)."""
+    a = gamma / (1.0 + math.sqrt(v_after / v)) if v > 0.0 else 0.0  # v⁺/v is 1 - γv without the cancellation
+    for i in range(f.size):
+        k = 0.0
+        for j in range(f.size):
+            k += S[i, j] * f[j]
+        w[i] += alpha * k
+        k *= a
+        for j in range(f.size):
+            S[i, j] -= k * f[j]
 
 
 @compiled("i8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
@@ -52,15 +66,7 @@ def play_rows(
             norm2 += x[i] * x[i]
         norm = math.sqrt(norm2)
         z, gamma, alpha, inst, loss, v_after = play_round(rules, m, v, norm, y[t], weights[t], logits[t])
-        a = gamma / (1.0 + math.sqrt(v_after / v)) if v > 0.0 else 0.0  # v⁺/v is 1 - γv without the cancellation
-        for i in range(x.size):
-            k = 0.0
-            for j in range(x.size):
-                k += S[i, j] * f[j]
-            w[i] += alpha * k
-            k *= a
-            for j in range(x.size):
-                S[i, j] -= k * f[j]
+        step(S, w, f, v, v_after, gamma, alpha)
         count_round(tally, weights[t], loss, inst, norm, logits[t])
         logits[t] = z
     return len(X)

@@ -18,7 +18,8 @@ __all__ = ["centre_and_spread", "play_row_with_offset"]
 
 IN_TIME = math.nan
 IRREGULAR = 0.0  # in place of log-odds announced earlier: the paper's theorem knows no offset
-multiply, downdate, forget, whiten = fused.multiply, fused.downdate, fused.forget, factored.whiten
+multiply, downdate, forget = fused.multiply, fused.downdate, fused.forget
+whiten, factored_step = factored.whiten, factored.step
 
 
 @compiled("UniTuple(f8,3)(f8[:,::1],f8[::1],f8[::1],f8[::1],b1)", reassociate=True)
@@ -68,15 +69,7 @@ def play_row_with_offset(
     reach = norm + abs(offset) / rules[Rule.RADIUS]
     z, gamma, alpha, inst, loss, v_after = play_round(rules, m + offset, v, reach, y, weight, IN_TIME)
     if is_factored:
-        a = gamma / (1.0 + math.sqrt(v_after / v)) if v > 0.0 else 0.0  # as in `factored.play_rows`
-        for i in range(x.size):
-            step = 0.0
-            for j in range(x.size):
-                step += P[i, j] * k[j]
-            w[i] += alpha * step
-            step *= a
-            for j in range(x.size):
-                P[i, j] -= step * k[j]
+        factored_step(P, w, k, v, v_after, gamma, alpha)
     else:
         if rho == 1.0 and not keeps_its_digits(spread, v_after):
             return math.nan, math.nan

@@ -11,7 +11,7 @@ import math
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.two_classes import count_round, keeps_its_digits, play_round
 
-__all__ = ["play_square", "square_effect"]
+__all__ = ["play_square", "rows_at_their_turns", "square_effect"]
 
 
 @compiled(
@@ -47,21 +47,30 @@ def play_square(
     return True
 
 
-@compiled("void(f8[:,::1],f8[::1],f8[::1],f8[:,::1])", reassociate=True)
-def square_effect(H: Matrix, gamma: Vector, alpha: Vector, effect: Matrix) -> None:
-    r"""Compute $[\sqrt\Gamma T; \alpha^\top T]$ of a square that was played. O(b²) a row.
+@compiled("void(f8[:,::1],f8[::1],f8[:,::1])", reassociate=True)
+def rows_at_their_turns(H: Matrix, gamma: Vector, effect: Matrix) -> None:
+    r"""Write $T = (I + \mathrm{tril}(H\Gamma, -1))^{-1}$ into the first b rows of `effect`, and 0 below. O(b²) a row.
 
-    With $T = (I + \mathrm{tril}(H\Gamma, -1))^{-1}$, $TK$ are the rows of K, each at its own turn: $\sqrt\Gamma TK$ is
-    the factor of the downdate, and the last row, times K, is the step of w.
+    $TK$ are the rows of K, each at its own turn.
     """
-    b = gamma.size
     effect[:] = 0.0
-    for i in range(b):
+    for i in range(gamma.size):
         effect[i, i] = 1.0
         for j in range(i):
             taken = gamma[j] * H[i, j]
             for q in range(j + 1):
                 effect[i, q] -= taken * effect[j, q]
+
+
+@compiled("void(f8[:,::1],f8[::1],f8[::1],f8[:,::1])", reassociate=True)
+def square_effect(H: Matrix, gamma: Vector, alpha: Vector, effect: Matrix) -> None:
+    r"""Compute $[\sqrt\Gamma T; \alpha^\top T]$ of a square that was played. O(b²) a row.
+
+    T is that of `rows_at_their_turns`: $\sqrt\Gamma TK$ is the factor of the downdate, and the last row, times K, is
+    the step of w.
+    """
+    b = gamma.size
+    rows_at_their_turns(H, gamma, effect)
     for i in range(b):
         root = math.sqrt(gamma[i])
         for q in range(i + 1):

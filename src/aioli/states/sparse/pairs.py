@@ -127,6 +127,18 @@ def octile(cuts: Vector, value: float) -> int:
     return part
 
 
+@compiled("b1(u8,i8,i8[::1],i8,i8[::1],f8[::1])")
+def put(token: Word, t: int, stamps: Indices, used: int, out_indices: Indices, out_data: Vector) -> bool:
+    """Write a 1 at the place of the token; return False where row t has written there already. O(1)."""
+    place = np.int64(token >> SHIFT)
+    if stamps[place] == t:
+        return False
+    stamps[place] = t
+    out_indices[used] = place
+    out_data[used] = 1.0
+    return True
+
+
 @compiled("i8(f8[:,::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],b1,i8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
 def expand(
     X: Matrix,
@@ -161,22 +173,13 @@ def expand(
                 if part < 0 and X[t, j] != 1.0:
                     continue
                 tokens[count] = mixed(np.uint64(j + 1), np.uint64(part + 2))
-                if part >= 0:
-                    place = np.int64(tokens[count] >> SHIFT)
-                    if stamps[place] != t:
-                        stamps[place] = t
-                        out_indices[used] = place
-                        out_data[used] = 1.0
-                        used += 1
-                        norm2 += 1.0
+                if part >= 0 and put(tokens[count], t, stamps, used, out_indices, out_data):
+                    used += 1
+                    norm2 += 1.0
                 count += 1
             for a in range(max(0, count - MOST), count):
                 for b in range(a + 1, count):
-                    place = np.int64(mixed(tokens[a], tokens[b]) >> SHIFT)
-                    if stamps[place] != t:
-                        stamps[place] = t
-                        out_indices[used] = place
-                        out_data[used] = 1.0
+                    if put(mixed(tokens[a], tokens[b]), t, stamps, used, out_indices, out_data):
                         used += 1
                         norm2 += 1.0
         out_indptr[t + 1] = used
