@@ -80,6 +80,10 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib",),
 }
 
+# ---- what the button beside a block copies: the code, without prompts and without what it prints
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+
 # ---- the look: nothing is loaded from anywhere else
 html_theme = "pydata_sphinx_theme"
 html_title = "aioli"

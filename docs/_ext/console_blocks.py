@@ -2,7 +2,7 @@
 
 python docs/_ext/console_blocks.py README.md docs
 
-Of the pages in `PLAIN`, the lines that begin with "aioli" in blocks without a language are run too: they must succeed.
+Blocks of shell that hold nothing but lines of aioli are run too: they must succeed.
 """
 
 import contextlib
@@ -17,15 +17,13 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from code_blocks import Block, blocks_for
 from example_tables import write_tables
 
 from aioli.cli import main
 
-__all__ = ["Shown", "plain_commands", "run_pages", "run_shown", "shown_commands"]
+__all__ = ["Shown", "run_pages", "run_shown", "shown_commands"]
 
-BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-ANY_BLOCK = re.compile(r"^```(\S*)\n(.*?)^```$", re.DOTALL | re.MULTILINE)
-PLAIN = ("README.md", "index.md", "fleet.md", "late.md")  # tests/commands/test_the_document.py runs those of command.md
 FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
@@ -36,23 +34,14 @@ class Shown(NamedTuple):
     output: str
 
 
-def shown_commands(page: Path) -> Iterator[Shown]:
-    """Yield the commands of a page that begin with "$ aioli", in their order; anything else after a $ is an error."""
-    for block in BLOCK.findall(page.read_text(encoding="utf-8")):
-        for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
-            line, _, output = part.partition("\n")
-            program, *arguments = shlex.split(line, comments=True)
-            assert program == "aioli", f"{page.name}: nothing runs {line!r}; a console block holds commands of aioli"
-            yield Shown(arguments, output)
-
-
-def plain_commands(page: Path) -> Iterator[Shown]:
-    """Yield the commands in blocks without a language, where a page has such that are to be run."""
-    if page.name in PLAIN:
-        for language, block in ANY_BLOCK.findall(page.read_text(encoding="utf-8")):
-            for line in block.splitlines():
-                if not language and line.startswith("aioli "):
-                    yield Shown(shlex.split(line, comments=True)[1:], "")
+def shown_commands(block: Block) -> Iterator[Shown]:
+    """Yield the commands of a block, in their order; one of another program than aioli is an error."""
+    text = block.text if block.language == "console" else "".join(f"$ {line}\n" for line in block.commands)
+    for part in re.split(r"^\$ ", text, flags=re.MULTILINE)[1:]:
+        line, _, output = part.partition("\n")
+        program, *arguments = shlex.split(line, comments=True)
+        assert program == "aioli", f"{block.page}:{block.line}: nothing runs {line!r}; this is a block of aioli's"
+        yield Shown(arguments, output)
 
 
 def run_shown(shown: Shown) -> None:
@@ -71,7 +60,8 @@ def run_pages(pages: Sequence[Path]) -> int:
     """Run the commands of pages, each page in a folder of its own that holds the example tables."""
     count, home = 0, Path.cwd()
     for page in pages:
-        shown = [*shown_commands(page), *plain_commands(page)]
+        blocks = blocks_for("docs/_ext/console_blocks.py", page)
+        shown = [each for block in blocks for each in shown_commands(block)]
         if shown:
             with tempfile.TemporaryDirectory() as place:
                 os.chdir(place)

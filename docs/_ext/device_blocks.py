@@ -4,16 +4,14 @@ python docs/_ext/device_blocks.py docs/gpu.md
 """
 
 import os
-import re
 import sys
 import tempfile
 from pathlib import Path
 
 import numpy as np
+from code_blocks import blocks_for
 
 __all__ = ["run_page"]
-
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def run_page(page: Path, device: str) -> int:
@@ -22,7 +20,7 @@ def run_page(page: Path, device: str) -> int:
     X = rng.normal(size=(200, 8))
     names = np.array(["cat", "dog", "heron"])[rng.integers(0, 3, 200)]
     given: dict[str, object] = {"X": X, "y": X[:, 0] > 0, "x": X[0]}
-    blocks = BLOCK.findall(page.read_text(encoding="utf-8"))
+    blocks = [block.text for block in blocks_for("docs/_ext/device_blocks.py", page)]
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         for block in blocks:

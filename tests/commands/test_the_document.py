@@ -3,7 +3,6 @@
 import gzip
 import importlib
 import io
-import re
 import shlex
 import shutil
 import subprocess
@@ -13,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from code_blocks import blocks_for
 from thoroughness import FULL
 
 from aioli.cli import main
@@ -33,9 +33,8 @@ ELSEWHERE = (
 
 
 def commands() -> list[str]:
-    """The lines of the blocks that name no language."""
-    blocks = re.findall(r"^```\n(.*?)^```", DOCUMENT.read_text("utf-8"), flags=re.S | re.M)
-    return [line for block in blocks for line in block.splitlines() if line.strip()]
+    """The lines of the blocks of shell."""
+    return [line for block in blocks_for("tests/commands/test_the_document.py", DOCUMENT) for line in block.commands]
 
 
 def write_files(folder: Path) -> None:

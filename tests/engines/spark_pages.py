@@ -1,25 +1,24 @@
 """Runs what docs/fleet.md and docs/shards.md show of Spark, in the folder that is given, on a session of one core."""
 
 import os
-import re
 import sys
 from pathlib import Path
 
 import numpy as np
+from code_blocks import blocks_for
 from spark_stream import session
 
 from aioli import AIOLI, Auto
 
 DOCS = Path(__file__).parents[2] / "docs"
-BLOCK = re.compile(r"^```python\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 SCHEMA = "user string, seq long, clicked double, a double, b double, c double"
 ROWS = 200
 
 
 def shown(page: str) -> list[str]:
     """The blocks of a page that use Spark, with as few shards as one core needs."""
-    blocks = BLOCK.findall((DOCS / page).read_text(encoding="utf-8"))
-    return [block.replace("shards=64", "shards=2") for block in blocks if "aioli.engines.spark" in block]
+    blocks = blocks_for("tests/engines/spark_pages.py", DOCS / page)
+    return [block.text.replace("shards=64", "shards=2") for block in blocks]
 
 
 def play(folder: Path) -> None:

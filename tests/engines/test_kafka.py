@@ -1,12 +1,12 @@
 """A fleet between topics, on librdkafka's own mock cluster: joined by id, resumed, with messages that are none."""
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from code_blocks import ROOT, blocks_for
 
 from aioli import AIOLI, Fleet
 from aioli.engines.kafka import FleetOnTopics, Topics
@@ -122,8 +122,7 @@ def test_a_label_that_comes_before_its_row_waits_for_it(cluster: tuple[Any, str]
 def test_what_the_page_shows_of_kafka_runs(
     cluster: tuple[Any, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (Path(__file__).parents[2] / "docs" / "fleet.md").read_text(encoding="utf-8")
-    (block,) = (block for block in re.findall(r"```python\n(.*?)```", page, re.DOTALL) if "confluent_kafka" in block)
+    (block,) = blocks_for("tests/engines/test_kafka.py", ROOT / "docs" / "fleet.md")
     monkeypatch.chdir(tmp_path)
     producer, brokers = cluster
     consumer = consumer_of(brokers)
@@ -131,6 +130,6 @@ def test_what_the_page_shows_of_kafka_runs(
     send(producer, "rows", {"id": "r", "key": "u", "x": [1.0, 2.0]})
     send(producer, "labels", {"id": "r", "y": 1})
     names: dict[str, Any] = {"consumer": consumer, "producer": producer}
-    exec(compile(block, "fleet.md", "exec"), names)
+    exec(compile(block.text, "fleet.md", "exec"), names)
     poll_until(names["engine"], 1)  # where a busy broker kept the page's loop waiting for more than a second
     consumer.close()

@@ -96,13 +96,13 @@ class Server:
         with self.log.open("ab") as log:
             start = log.tell()
             self.process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=log, env=os.environ, text=True)
-        self.token, self.read_token = token, read_token
+        self.told, self.token, self.read_token = "", token, read_token
         try:
             self.port = self._wait(start)
             if not token:
                 assert self.process.stdout is not None
-                self.token = self.process.stdout.readline().split()[-1]
-                self.read_token = self.process.stdout.readline().split()[-1]
+                self.told = self.process.stdout.readline() + self.process.stdout.readline()
+                self.token, self.read_token = (line.split()[-1] for line in self.told.splitlines())
         except BaseException:
             self.kill()
             raise

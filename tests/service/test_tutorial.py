@@ -2,7 +2,6 @@
 
 import contextlib
 import io
-import os
 import re
 import shlex
 import shutil
@@ -12,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from code_blocks import ROOT, Block, blocks_for
 from serving import Server
 from thoroughness import FULL
 
@@ -23,9 +23,8 @@ pytest.importorskip("uvicorn")
 pytest.importorskip("httptools")
 pytestmark = pytest.mark.skipif(not FULL, reason="this system has servers started by `make thorough` alone")
 
-DOCS = Path(__file__).parents[2] / "docs"
-PAGE = DOCS / "service_tutorial.md"
-BLOCK = re.compile(r"^```(sh|python|text)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+RUNNER = "tests/service/test_tutorial.py"
+TOKEN = "aioli_…"  # as the pages write it
 
 
 def free_port() -> str:
@@ -34,66 +33,85 @@ def free_port() -> str:
         return str(one.getsockname()[1])
 
 
+def shown(page: str) -> list[Block]:
+    return blocks_for(RUNNER, ROOT / "docs" / page)
+
+
+def printed_as_shown(printed: str, block: Block) -> bool:
+    """Whether what was printed is what the page shows, where any text may stand for …."""
+    return re.fullmatch(re.escape(block.text).replace("…", r"\S+"), printed) is not None
+
+
+def run_aioli(command: str) -> str:
+    """What a command of aioli prints, run as a shell would run it."""
+    done = subprocess.run([sys.executable, "-m", *shlex.split(command)], check=True, capture_output=True, timeout=300)
+    return done.stdout.decode()
+
+
 def test_the_tutorial_is_played(tmp_path: Path) -> None:
     port, printed = free_port(), ""
     names: dict[str, object] = {}
-    text = PAGE.read_text().replace("8477", port).replace("--folder shop", f"--folder {tmp_path / 'shop'}")
     server: Server | None = None
     token = ""
     compared = 0
     try:
-        for kind, block in BLOCK.findall(text):
-            if kind == "text":
-                assert printed == block
+        for block in shown("service_tutorial.md"):
+            text = block.text.replace("8477", port).replace("--folder shop", f"--folder {tmp_path / 'shop'}")
+            if block.language == "text":
+                assert printed_as_shown(printed, block)
                 compared += 1
-            elif kind == "python":
+            elif block.language == "python":
                 with contextlib.redirect_stdout(io.StringIO()) as out:
-                    exec(compile(block, str(PAGE), "exec"), names)
+                    exec(compile(text.replace(TOKEN, token), block.page, "exec"), names)
                 printed = out.getvalue()
-            elif block.startswith("aioli serve"):
-                assert block.split()[2:] == ["--folder", str(tmp_path / "shop"), "--port", port]
+            elif text.startswith("aioli serve"):
+                assert text.split()[2:] == ["--folder", str(tmp_path / "shop"), "--port", port, "&"]
                 server = Server(tmp_path / "shop", "--port", port, token=token)
-                names["TOKEN"] = token = server.token
-            elif block.startswith("kill -9"):
+                token, printed = server.token, server.told
+            elif text.startswith("kill -9 %1"):
                 assert server is not None
                 server.kill()
             else:
-                command = [sys.executable, "-m", *shlex.split(block)]
-                printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+                printed = run_aioli(text)
     finally:
         if server is not None:
             server.kill()
-    assert compared == 5
+    assert compared == 6
 
 
 @pytest.mark.skipif(shutil.which("curl") is None, reason="curl is not installed")
 def test_the_page_of_the_service_is_played(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("pyarrow.parquet")
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "service").mkdir()
-    server = Server(tmp_path / "service" / "folder")
-    page = (DOCS / "service.md").read_text().replace("8477", str(server.port))
-    asking, printed, fleet, names = "", "", b"", {"token": server.token}
+    server: Server | None = None
+    asking, printed, fleet = "", "", b""
+    names: dict[str, object] = {}
     try:
-        for kind, block in BLOCK.findall(page):
-            if kind == "text":
-                assert printed == block
-            elif kind == "sh":
-                shell = re.sub(r"^export TOKEN=.*\n", "", block, flags=re.MULTILINE)
-                asking += "".join(line + "\n" for line in shell.splitlines() if line.startswith("ask()"))
-                environment = os.environ | {"TOKEN": server.token}
-                command = ["bash", "-ec", asking + shell]
-                done = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120, env=environment)
-                printed = done.stdout
+        for block in shown("service.md"):
+            if block.only("aioli "):
+                *before, serve = block.commands
+                for command in before:
+                    run_aioli(command)
+                assert serve.split() == ["aioli", "serve", "--folder", "fraud"]
+                server = Server(tmp_path / "fraud")
+                continue
+            assert server is not None
+            text = block.text.replace("8477", str(server.port)).replace(TOKEN, server.token)
+            if block.language == "text":
+                assert printed_as_shown(printed, block)
+            elif block.language == "sh":
+                command = ["bash", "-ec", asking + text]
+                printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+                asking += "".join(line + "\n" for line in text.splitlines() if line.startswith(("export", "ask()")))
             else:
-                if "rows.parquet" in block:
+                if "rows.parquet" in text:
                     fleet = server.get("/models/clicks/snapshot").told
                     server.kill()
-                    export = ["aioli", "service", "export", "--folder", str(tmp_path / "service" / "folder"), "clicks"]
-                    subprocess.run([sys.executable, "-m", *export], check=True, capture_output=True, timeout=120)
-                exec(compile(block, "service.md", "exec"), names)
+                    run_aioli("aioli service export --folder fraud clicks")
+                exec(compile(text, block.page, "exec"), names)
     finally:
-        server.kill()
+        if server is not None:
+            server.kill()
     played = names["fleet"]
     assert isinstance(played, Fleet)
     (tmp_path / "fleet.aioli").write_bytes(fleet)

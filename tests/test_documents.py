@@ -1,0 +1,84 @@
+"""What the documents show is run by continuous integration, and what they measured says by which command."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from code_blocks import ROOT, RUNNERS, Block, blocks_of, documents
+
+PAGES = [page for page in documents() if not page.is_relative_to(ROOT / "docs" / "reference" / "api")]
+DIRECTIVES = {"{toctree}", "{glossary}"}  # of the site's own; neither holds code
+CODE = re.compile(r"(\$|>>>|aioli|curl|docker|git|make|pip|podman|python3?|systemctl) ")
+
+
+def read(path: str) -> str:
+    return (ROOT / path).read_text(encoding="utf-8")
+
+
+def recipe(target: str) -> str:
+    """What a target of the Makefile runs."""
+    (found,) = re.findall(rf"^{target}:.*\n((?:\t.*\n)+)", read("Makefile"), re.MULTILINE)
+    return str(found)
+
+
+def all_blocks() -> list[Block]:
+    return [block for page in PAGES for block in blocks_of(page)]
+
+
+def test_every_code_block_is_run_by_one_runner() -> None:
+    wrong = []
+    for block in all_blocks():
+        takers = [name for name, takes in RUNNERS.items() if takes(block)]
+        if len(takers) != 1 and block.language not in DIRECTIVES:
+            wrong.append(f"{block.page}:{block.line}: a block of {block.language or 'no language'} is run by {takers}")
+    assert wrong == []
+
+
+@pytest.mark.parametrize("runner", RUNNERS)
+def test_continuous_integration_reaches_every_runner(runner: str) -> None:
+    everything = read(".ci/run")
+    path = Path(runner)
+    if runner == "Makefile":  # doctest
+        assert "--doctest-glob='*.md' src README.md docs" in recipe("check")
+        assert "\nmake check\n" in everything
+        return
+    assert f'blocks_for("{runner}"' in read(runner) or f'RUNNER = "{runner}"' in read(runner)
+    if path.parts[0] == "docs":
+        assert f"/python {runner} " in recipe("docs")
+        assert "\nmake docs\n" in everything
+    elif path.parts[0] == "tests":
+        assert " make thorough " in everything
+        tests = [path] if path.name.startswith("test_") else (ROOT / path).parent.glob("test_*.py")
+        assert any(path.name in read(str(test)) or test == path for test in tests)
+    else:
+        assert runner in everything
+
+
+def test_doctest_skips_nothing() -> None:
+    assert [f"{block.page}:{block.line}" for block in all_blocks() if "+SKIP" in block.text] == []
+
+
+def indented(page: Path) -> Iterator[tuple[int, str]]:
+    """The first line of each block that is a block by its indentation alone, outside of fences and lists."""
+    lines = page.read_text(encoding="utf-8").splitlines()
+    fenced, before = False, ""
+    for number, line in enumerate(lines, 1):
+        fenced ^= line.lstrip().startswith("```")
+        if not fenced and line.startswith("    ") and not before:
+            yield number, line.strip()
+        before = line.strip()
+
+
+def test_indented_blocks_are_formulas() -> None:
+    found = [f"{page.name}:{number}" for page in PAGES for number, line in indented(page) if CODE.match(line)]
+    assert found == []
+
+
+def test_every_example_is_one_that_the_gallery_runs() -> None:
+    scripts = sorted(path.name for path in (ROOT / "examples").glob("*.py"))
+    assert len(scripts) >= 15
+    assert all(name.startswith("plot_") for name in scripts)
+    assert '"filename_pattern": r"/plot_"' in read("docs/conf.py")
+    assert '"abort_on_example_error": True' in read("docs/conf.py")
+    assert not re.search(r"::$|code-block", read("examples/README.rst"), re.MULTILINE)
