@@ -43,7 +43,7 @@ def write_learner() -> None:
 
 
 def play() -> None:
-    """Do what each step says, then run its blocks of shell but for the tests of the whole, which `.ci/run` runs itself."""
+    """Do what each step says, then run its blocks of shell; the tests of the whole are run by `.ci/run` itself."""
     test, *others = (block for block in blocks_for(".ci/new_learner.py", PAGE) if block.language == "python")
     assert not others
     write_learner()

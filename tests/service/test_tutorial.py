@@ -100,8 +100,8 @@ def test_the_page_of_the_service_is_played(tmp_path: Path, monkeypatch: pytest.M
             if block.language == "text":
                 assert printed_as_shown(printed, block)
             elif block.language == "sh":
-                command = ["bash", "-ec", asking + text]
-                printed = subprocess.run(command, check=True, capture_output=True, text=True, timeout=120).stdout
+                shell = ["bash", "-ec", asking + text]
+                printed = subprocess.run(shell, check=True, capture_output=True, text=True, timeout=120).stdout
                 asking += "".join(line + "\n" for line in text.splitlines() if line.startswith(("export", "ask()")))
             else:
                 if "rows.parquet" in text:
