@@ -7,11 +7,14 @@ written, the models that had moved are restored from it, and nothing has happene
 import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
+from operator import itemgetter
 
 from aioli.service.group import Group, Served
 from aioli.service.model import ServedModel
 from aioli.service.names import check_model_name
 from aioli.service.operations import Operation, Outcome
+from aioli.service.order import order_of
 from aioli.service.refusals import ModelExists, ModelUnknown, StoreUnavailable
 from aioli.service.replay import replay, row_in
 from aioli.service.waiting import Limits, WaitingById
@@ -133,6 +136,15 @@ class Engine:
             if served.since >= self.every:
                 self.keep_snapshot(served)
         return outcomes
+
+    def play_together(self, requests: Sequence[Sequence[Operation]]) -> list[list[Outcome]]:
+        """Do what several requests ask that have come together, in the order of `service.order`; see `play`."""
+        operations = [operation for request in requests for operation in request]
+        order = order_of(requests)
+        played = self.play([operations[place] for place in order])
+        outcomes = [outcome for _, outcome in sorted(zip(order, played, strict=True), key=itemgetter(0))]
+        ends = accumulate(map(len, requests), initial=0)
+        return [outcomes[first:last] for first, last in pairwise(ends)]
 
     def keep_snapshot(self, served: Served) -> None:
         """Keep a snapshot of a model as it stands, so that a restart replays less; a failure leaves the ones before."""

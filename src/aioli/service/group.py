@@ -2,10 +2,14 @@
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import TypeVar
 
-from aioli.errors import AioliError
+import numpy as np
+
+from aioli.errors import AioliError, RowRefused
 from aioli.outcomes.class_labels import Label
 from aioli.service.keyed import require_room
 from aioli.service.model import ServedModel
@@ -23,9 +27,12 @@ from aioli.service.refusals import (
 from aioli.service.replay import replay, row_in
 from aioli.service.waiting import Waiting, WaitingById
 from aioli.store.event_log import Entry, Event, ModelRecord, Store
+from aioli.store.label_codec import LearnedLabel, label_from_bytes, label_to_bytes
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes, row_to_bytes
 
 __all__ = ["Group", "Served"]
+
+Asked = TypeVar("Asked")
 
 
 @dataclass
@@ -75,12 +82,18 @@ class Group:
         self._known: dict[str, dict[str, list[Entry]]] = {}  # what the log holds of ids, by model
 
     def play(self, operations: Sequence[Operation]) -> list[Outcome]:
-        """Do the operations in their order; rows that have waited too long expire before, surplus ones behind."""
+        """Do the operations in their order; rows that have waited too long expire before, surplus ones behind.
+
+        Operations of one kind and one model that follow each other are a run: what they ask is looked at first, and
+        what is new in them is then announced, or learned, in as few calls of the learner as can be.
+        """
         named = [name for name in dict.fromkeys(operation.model for operation in operations) if name in self._models]
         for name in named:
             self._expire(self._models[name])
         self._look_up(operations)
-        outcomes = [self._do(operation) for operation in operations]
+        outcomes: list[Outcome] = []
+        for first, last in _runs(operations):
+            outcomes.extend(self._do(operations[first:last]))
         for name in named:
             self._expire(self._models[name])
         return outcomes
@@ -97,59 +110,95 @@ class Group:
             for found, entries in self._store.find(self._models[name].record.number, ids).items():
                 known[found] = [*entries, *known.get(found, [])]
 
-    def _do(self, operation: Operation) -> Outcome:
-        """Return the outcome of one operation; a refusal has changed nothing."""
-        served = self._models.get(operation.model)
+    def _do(self, run: Sequence[Operation]) -> list[Outcome]:
+        """Return the outcomes of a run; a refusal has changed nothing."""
+        served = self._models.get(run[0].model)
         if served is None:
-            return ModelUnknown(f"there is no model {operation.model!r}; make it first")
-        outcome: Outcome
-        try:
-            check_id(operation.id)
-            if isinstance(operation, Predict):
-                outcome = self._predict(served, operation)
-            else:
-                outcome = self._learn(served, operation)
-        except ServiceRefused as refused:
-            outcome = refused
-        except AioliError as error:
-            outcome = Unprocessable(str(error))
-        served.counts[_name_of(outcome)] += 1
-        return outcome
+            return [ModelUnknown(f"there is no model {run[0].model!r}; make it first") for _ in run]
+        outcomes: list[Outcome | None] = []
+        rows: list[Predict] = []
+        labels: list[tuple[str, AnnouncedRow, LearnedLabel]] = []
+        for operation in run:
+            known: Outcome | None = None
+            try:
+                check_id(operation.id)
+                if isinstance(operation, Predict):
+                    known = self._predicted_before(served, operation)
+                    if known is None:
+                        require_room(served.model.learner, operation.key)
+                        rows.append(operation)
+                else:
+                    known = self._label_to_learn(served, operation, labels)
+            except AioliError as error:
+                known = _refusal(error)
+            outcomes.append(known)
+        if rows or labels:
+            self.touched[served.record.name] = None
+        new = iter(self._announce(served, rows) if rows else self._learn(served, labels))
+        told = [next(new) if outcome is None else outcome for outcome in outcomes]
+        served.counts.update(map(_name_of, told))
+        return told
 
-    def _predict(self, served: Served, operation: Predict) -> Outcome:
+    def _predicted_before(self, served: Served, operation: Predict) -> Predicted | None:
+        """Return the answer that the row of an id has had; None where the id is new."""
         name, waiting = operation.id, served.waiting.get(operation.id)
         known = self._entries_of(operation)
         row = waiting.row if waiting is not None else row_from_bytes(known[0].body) if known else None
-        if row is not None:
-            if not _is_row(row, operation):
-                raise RowConflict(f"id {name!r} was predicted before, with another row; give each row an id of its own")
-            return Predicted(name, served.model.answer_of(row.announced), repeated=True)
-        require_room(served.model.learner, operation.key)
-        self._touch(served)
-        encoded = isinstance(operation.row, Mapping)
-        before = served.model.snapshot() if encoded and not served.has_origin else None
-        try:
-            row = served.model.announce(operation.row, operation.key)
-        except AioliError:
-            if encoded:  # the encoder may have moved
-                served.model = self._model_before(served) if before is None else ServedModel.restore(before)
-            raise
-        body = row_to_bytes(row)
-        served.waiting.add(name, Waiting(self._now, body))
-        self._add(served, Event.ROW, name, body)
-        return Predicted(name, served.model.answer_of(row.announced))
+        if row is None:
+            return None
+        if not _is_row(row, operation):
+            raise RowConflict(f"id {name!r} was predicted before, with another row; give each row an id of its own")
+        return Predicted(name, served.model.answer_of(row.announced), repeated=True)
 
-    def _learn(self, served: Served, operation: Learn) -> Outcome:
+    def _announce(self, served: Served, operations: Sequence[Predict]) -> list[Outcome]:
+        """Announce rows of new ids; one that is refused does not harm the others, announced without it."""
+        told: list[Outcome] = []
+        while len(told) < len(operations):
+            part = operations[len(told) : len(told) + served.model.longest_run]
+            encoded = any(isinstance(operation.row, Mapping) for operation in part)
+            before = served.model.snapshot() if encoded and not served.has_origin else None
+            try:
+                rows = served.model.announce_many([one.row for one in part], [one.key for one in part])
+            except AioliError as error:
+                if encoded:  # the encoder may have moved
+                    served.model = self._model_before(served) if before is None else ServedModel.restore(before)
+                told.extend(_without(error, part, lambda some: self._announce(served, some)))
+                continue
+            for operation, row in zip(part, rows, strict=True):
+                body = row_to_bytes(row)
+                served.waiting.add(operation.id, Waiting(self._now, body))
+                self._add(served, Event.ROW, operation.id, body)
+                told.append(Predicted(operation.id, served.model.answer_of(row.announced)))
+        return told
+
+    def _label_to_learn(
+        self, served: Served, operation: Learn, labels: list[tuple[str, AnnouncedRow, LearnedLabel]]
+    ) -> Outcome | None:
+        """Put a label whose row waits behind the others of the run; return the outcome of any other."""
         name, waiting = operation.id, served.waiting.get(operation.id)
         label = served.model.label_of(operation.label)
         if waiting is None:
             return self._settled(operation, label)
-        self._touch(served)
-        served.model.learn(waiting.row, label, operation.weight)
-        served.waiting.drop(name)
-        body = {"label": label} if operation.weight == 1.0 else {"label": label, "weight": operation.weight}
-        self._add(served, Event.LABEL, name, json.dumps(body).encode())
-        return Learned(name, label)
+        labels.append((name, waiting.row, LearnedLabel(label, operation.weight)))
+        return None
+
+    def _learn(self, served: Served, labels: Sequence[tuple[str, AnnouncedRow, LearnedLabel]]) -> list[Outcome]:
+        """Learn labels of rows that wait; one that is refused does not harm the others, learned without it."""
+        told: list[Outcome] = []
+        while len(told) < len(labels):
+            part = labels[len(told) : len(told) + served.model.longest_run_of_labels]
+            sparse = [isinstance(row.x, np.ndarray) != isinstance(part[0][1].x, np.ndarray) for _, row, _ in part]
+            part = part[: sparse.index(True)] if True in sparse else part
+            try:
+                served.model.learn_run([row for _, row, _ in part], [label for _, _, label in part])
+            except AioliError as error:
+                told.extend(_without(error, part, lambda some: self._learn(served, some)))
+                continue
+            for t, (name, _, label) in enumerate(part):
+                served.waiting.drop(name)
+                self._add(served, Event.LABEL, name, label_to_bytes(label._replace(joined=t > 0)))
+                told.append(Learned(name, label.label))
+        return told
 
     def _settled(self, operation: Learn, label: Label) -> Outcome:
         """Return the outcome of a label whose row does not wait: repeated, in conflict, expired or unknown."""
@@ -159,10 +208,10 @@ class Group:
         last = before[-1]
         if last.event == Event.EXPIRED:
             raise RowExpired(f"the row of id {name!r} waited too long for its label; raise the limit of waiting rows")
-        first = json.loads(last.body)
-        if first["label"] != label or first.get("weight", 1.0) != operation.weight:
+        first = label_from_bytes(last.body)
+        if first.label != label or first.weight != operation.weight:
             raise LabelConflict(
-                f"id {name!r} was learned with the label {first['label']!r} and weight {first.get('weight', 1.0):g}; "
+                f"id {name!r} was learned with the label {first.label!r} and weight {first.weight:g}; "
                 "a label cannot be changed: predict the row under a new id"
             )
         return Learned(name, label, repeated=True)
@@ -170,7 +219,7 @@ class Group:
     def _expire(self, served: Served) -> None:
         """Let rows go that have waited too long, or are too many."""
         for name in served.waiting.overdue(self._now):
-            self._touch(served)
+            self.touched[served.record.name] = None
             served.waiting.drop(name)
             served.counts["expired"] += 1
             self._add(served, Event.EXPIRED, name, b"")
@@ -187,9 +236,6 @@ class Group:
         self.entries.append(entry)
         self._known.setdefault(served.record.name, {}).setdefault(name, []).append(entry)
 
-    def _touch(self, served: Served) -> None:
-        self.touched[served.record.name] = None
-
     def _model_before(self, served: Served) -> ServedModel:
         """Return the model as it stood before a row that was refused on its way in: by the log, and this group."""
         number = served.record.number
@@ -198,6 +244,36 @@ class Group:
         found, model = row_in(self._store, number), self._load(served.record).model
         replay(model, own, lambda name: rows[name] if name in rows else found(name))
         return model
+
+
+def _runs(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
+    """Yield where runs begin and end: operations of one kind, one model, and different ids, one after the other."""
+    first, ids = 0, set[str]()
+    for t, operation in enumerate(operations):
+        before = operations[first]
+        if operation.id in ids or type(operation) is not type(before) or operation.model != before.model:
+            yield first, t
+            first, ids = t, set()
+        ids.add(operation.id)
+    if operations:
+        yield first, len(operations)
+
+
+def _without(error: AioliError, part: Sequence[Asked], do: Callable[[Sequence[Asked]], list[Outcome]]) -> list[Outcome]:
+    """Return the outcomes of a run of which one was refused: it is refused alone, and those before and behind are done.
+
+    Where the refusal does not tell which one it was, each is done by itself.
+    """
+    if len(part) == 1:
+        return [_refusal(error)]
+    wrong = error.row if isinstance(error, RowRefused) else None
+    cuts = range(len(part)) if wrong is None else sorted({0, wrong, wrong + 1} - {len(part)})
+    pieces = [part[first:last] for first, last in pairwise([*cuts, len(part)])]
+    return [outcome for piece in pieces for outcome in do(piece)]
+
+
+def _refusal(error: AioliError) -> ServiceRefused:
+    return error if isinstance(error, ServiceRefused) else Unprocessable(str(error))
 
 
 def _is_row(row: AnnouncedRow, operation: Predict) -> bool:

@@ -1,15 +1,15 @@
 """A fleet as a served model: a model a key; what was announced for a row is kept as its log-odds until the label comes.
 
 >>> fleet, x = make_fleet({"radius": 2.0, "pooling": "global"}), np.array([1.0, 2.0])
->>> announced = OfKey(fleet, "ann").announce(x)
->>> announced.probability
+>>> announced = announce_keyed(fleet, ["ann"], x[None])
+>>> announced[0].probability
 0.5
->>> OfKey(fleet, "ann").learn(x, 1.0, 1.0, announced)
->>> OfKey(fleet, "ben").predict(x) > 0.5  # a new key begins with what all keys know
+>>> learn_keyed(fleet, ["ann"], x[None], [1.0], [1.0], announced)
+>>> predict_keyed(fleet, "ben", x) > 0.5  # a new key begins with what all keys know
 True
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -29,10 +29,12 @@ from aioli.streams.files.table import Features
 __all__ = [
     "FLEET",
     "LONGEST_KEY",
-    "OfKey",
+    "announce_keyed",
     "check_key",
     "key_in",
+    "learn_keyed",
     "make_fleet",
+    "predict_keyed",
     "require_room",
     "restore_served_learner",
 ]
@@ -88,29 +90,28 @@ def require_room(learner: AnyLearner, key: RowKey | None) -> None:
         raise KeyRefused(message, value=key, remedy="make another fleet, with keys of its own or storage float32")
 
 
-class OfKey:
-    """Announces and learns rows of one key of a fleet. O(d²)."""
+def predict_keyed(learner: KeyedLearner, key: RowKey, x: Features) -> float:
+    """Return the probability of the key's row; changes nothing. O(d²)."""
+    if isinstance(x, np.ndarray):
+        return sigmoid(learner.fleet.predict_logit(key, x))
+    return sigmoid(learner.fleet.predict_logit_many([key], x).item(0))
 
-    def __init__(self, learner: KeyedLearner, key: RowKey) -> None:
-        self._fleet, self._key = learner.fleet, key
 
-    def predict(self, x: Features) -> float:
-        """Return the probability of the key's row; changes nothing."""
-        return sigmoid(self._logit(x))
+def announce_keyed(learner: KeyedLearner, keys: Sequence[RowKey | None], X: Features) -> list[Announcement]:
+    """Return the probabilities of rows of any keys, each with the log-odds that its label will need. O(d²) a row."""
+    fleet = learner.fleet
+    if len(keys) == 1 and isinstance(X, np.ndarray):  # a refusal then speaks of the row, and counts none
+        return [Announcement(0, 0, fleet.rounds, fleet.predict_logit(keys[0], X[0]))]
+    return [Announcement(0, 0, fleet.rounds, logit) for logit in fleet.predict_logit_many(keys, X).tolist()]
 
-    def announce(self, x: Features) -> Announcement:
-        """Return the probability of the key's row, with the log-odds that the label will need."""
-        return Announcement(0, 0, self._fleet.rounds, self._logit(x))
 
-    def learn(self, x: Features, label: float, weight: float, announced: Announcement) -> None:
-        """Learn the label of a row that was announced; the loss is counted there."""
-        if isinstance(x, np.ndarray):
-            self._fleet.learn(self._key, x, label, weight, announced.logit)
-        else:
-            self._fleet.learn_many([self._key], x, [label], [weight], [announced.logit])
-
-    def _logit(self, x: Features) -> float:
-        one = isinstance(x, np.ndarray)
-        return (
-            self._fleet.predict_logit(self._key, x) if one else self._fleet.predict_logit_many([self._key], x).item(0)
-        )
+def learn_keyed(
+    learner: KeyedLearner,
+    keys: Sequence[RowKey | None],
+    X: Features,
+    labels: Sequence[float],
+    weights: Sequence[float],
+    announced: Sequence[Announcement],
+) -> None:
+    """Learn, in order, the labels of rows that were announced; the losses are counted there. O(d²) a row."""
+    learner.fleet.learn_many(keys, X, labels, weights, [ticket.logit for ticket in announced])

@@ -4,7 +4,7 @@ from typing import Protocol, TypeGuard
 
 from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
 from aioli.learners.protocol import AnyLearner, Capability, ClassLearner
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 
 __all__ = ["LateClassLearner", "learns_classes_late"]
 
@@ -22,6 +22,11 @@ class LateClassLearner(ClassLearner, Protocol):
         self, x: object, y: object, weight: float = 1.0, logits: object = None, announced: LateClasses = None
     ) -> Vector:
         """Learn from the row, for which `announced` was announced."""
+
+    def learn_many(
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateClasses = None
+    ) -> Matrix:
+        """Learn from the rows in order, for which `announced` were announced."""
 
 
 def learns_classes_late(learner: AnyLearner) -> TypeGuard[LateClassLearner]:

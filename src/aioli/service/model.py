@@ -15,20 +15,20 @@ from aioli.learners.classes.announcements import ClassAnnouncements
 from aioli.learners.protocol import (
     AnyLearner,
     Capability,
-    LearnsLate,
     Saves,
     knows_classes,
-    learns_late,
     plays_two_classes,
     saves,
 )
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
-from aioli.service.keyed import OfKey, check_key, restore_served_learner
+from aioli.service.keyed import check_key, predict_keyed, restore_served_learner
 from aioli.service.late_classes import learns_classes_late
+from aioli.service.runs import announce_run, are_alike, learn_run, longest_run
 from aioli.service.tally import Tally
 from aioli.snapshots.json_values import JsonMapping
 from aioli.snapshots.tree import Snapshot
+from aioli.store.label_codec import LearnedLabel
 from aioli.store.models import STREAM
 from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement, RowKey
 from aioli.streams.files.table import Features
@@ -50,7 +50,7 @@ class Answer(NamedTuple):
 
 
 class ServedModel:
-    """Announces rows and learns their labels when they come, one at a time; a restored one goes on bit for bit.
+    """Announces rows and learns their labels when they come, some in one call; a restored one goes on bit for bit.
 
     Parameters
     ----------
@@ -99,19 +99,40 @@ class ServedModel:
         learner = self.learner
         return len(learner.classes_) if knows_classes(learner) else None
 
-    def announce(self, given: GivenRow, key: RowKey | None = None) -> AnnouncedRow:
-        """Return what the learner announces for a row, with all that its label will need.
+    @property
+    def longest_run(self) -> int:
+        """How many rows may be announced in one call; the first row of all comes alone."""
+        return 1 if self.width is None else longest_run(self.learner)
 
-        A refused row that is an object may have moved the encoder: the caller restores the model.
+    @property
+    def longest_run_of_labels(self) -> int:
+        """How many labels may be learned in one call: not beyond the next point of the history."""
+        return min(longest_run(self.learner), self.tally.labels_to_point)
+
+    def announce_many(self, given: Sequence[GivenRow], keys: Sequence[RowKey | None]) -> list[AnnouncedRow]:
+        """Return what the learner announces for rows, up to `longest_run`, with all that their labels will need.
+
+        They go in one call; where objects bring new features, in several. Where one is refused, none was announced, but
+        objects may have moved the encoder, and made the learner grow: then the caller restores the model.
         """
-        check_key(self.learner, key)
-        if isinstance(given, Mapping):
-            x, came = self._encoded(given), _as_json(given)
-        else:
-            x, came = self._numbers(given), b""
-        announced = self._announce(x, key)
-        self.width = x.shape[-1]
-        return AnnouncedRow(x, announced, self.tally.base, came, key)
+        for key in keys:
+            check_key(self.learner, key)
+        rows: list[Features] = []
+        announced: list[AnnouncedRow] = []
+
+        def announce() -> None:
+            first = len(announced)
+            part = slice(first, first + len(rows))
+            announced.extend(self._announce(rows, given[part], keys[part]))
+            rows.clear()
+
+        for row in given:
+            x = self._features(row)
+            if rows and not are_alike(x, rows[0]):
+                announce()
+            rows.append(x)
+        announce()
+        return announced
 
     def predict(self, given: GivenRow, key: RowKey | None = None) -> Answer:
         """Return the probabilities of a row that nobody will tell the label of; changes nothing."""
@@ -126,7 +147,7 @@ class ServedModel:
         else:
             x = self._numbers(given)
         if isinstance(learner, KeyedLearner) and key is not None:
-            return Answer(OfKey(learner, key).predict(x), (), ())
+            return Answer(predict_keyed(learner, key, x), (), ())
         if plays_two_classes(learner):
             p = learner.predict(x) if isinstance(x, np.ndarray) else learner.predict_many(x).item(0)
             return Answer(float(p), (), ())
@@ -134,34 +155,24 @@ class ServedModel:
         P = learner.predict(x) if isinstance(x, np.ndarray) else learner.predict_many(x)[0]
         return Answer(None, learner.classes_[: len(P)], P.tolist())
 
-    def announce_again(self, row: AnnouncedRow) -> bool:
-        """Announce a row of the log once more; return whether the announcement is the same, bit for bit."""
-        given = json.loads(row.given) if row.given else row.numbers
-        return _same(self.announce(given, row.key).announced, row.announced)
+    def announce_again(self, rows: Sequence[AnnouncedRow]) -> int:
+        """Announce rows of the log once more, in one call; return how many come out otherwise in any bit."""
+        given = [json.loads(row.given) if row.given else row.numbers for row in rows]
+        keys = [row.key for row in rows]
+        again = self._announce([self._features(one) for one in given], given, keys)
+        return sum(not _same(one.announced, row.announced) for one, row in zip(again, rows, strict=True))
 
-    def learn(self, row: AnnouncedRow, label: Label, weight: float = 1.0) -> None:
-        """Learn the label, as `label_of` returned it, of a row that was announced."""
-        learner, x = self.learner, self._widened(row.x)
-        if plays_two_classes(learner):
-            assert isinstance(row.announced, Announcement)
-            if isinstance(learner, KeyedLearner) and row.key is not None:
-                OfKey(learner, row.key).learn(x, float(label), weight, row.announced)
-            else:
-                assert learns_late(learner)
-                self._learn_two(learner, x, row.announced, float(label), weight)
-            self.tally.count(row.announced.probability, float(label), row.base)
-        elif learns_classes_late(learner):
-            assert isinstance(row.announced, ClassAnnouncements)
-            P = learner.learn(x, label, weight, announced=row.announced)
-            self.tally.count_classes(P, label, learner.classes_)
-
-    def _learn_two(
-        self, learner: LearnsLate, x: Features, announced: Announcement, label: float, weight: float
-    ) -> None:
-        if isinstance(x, np.ndarray):
-            learner.learn(x, label, weight, announced=announced)
-        else:
-            learner.learn_many(x, [label], [weight], announced=announced.row)
+    def learn_run(self, rows: Sequence[AnnouncedRow], labels: Sequence[LearnedLabel]) -> None:
+        """Learn the labels, as `label_of` returned them, of rows that were announced: all in one call, or none."""
+        width = max(self.width or 0, self.learner.n_features_ or 0)
+        names, weights = [told.label for told in labels], [told.weight for told in labels]
+        of_classes = learn_run(self.learner, rows, width, names, weights)
+        for (P, classes), label in zip(of_classes, names, strict=False):
+            self.tally.count_classes(P, label, classes)
+        if not of_classes:
+            for row, label in zip(rows, names, strict=True):
+                assert isinstance(row.announced, Announcement)
+                self.tally.count(row.announced.probability, float(label), row.base)
 
     def label_of(self, label: object) -> Label:
         """Return a label as it is learned and kept: 0 or 1, or that of a class; any other is refused."""
@@ -185,13 +196,14 @@ class ServedModel:
         probabilities = announced.probabilities[0].tolist()
         return Answer(None, learner.classes_[: len(probabilities)], probabilities)
 
-    def _encoded(self, given: JsonMapping) -> Features:
+    def _features(self, given: GivenRow) -> Features:
+        if not isinstance(given, Mapping):
+            return self._numbers(given)
         if self.encoder is None:
             if self.width is not None:
                 raise RowRefused("is an object", remedy=f"rows of this model are {self.width} numbers in order")
             self.encoder = RowEncoder()
         X = self.encoder.encode(given)
-        widen(self.learner, X.shape[1], self.encoder.features)
         return X[0] if isinstance(X, np.ndarray) else X
 
     def _numbers(self, given: Sequence[float]) -> Vector:
@@ -206,26 +218,19 @@ class ServedModel:
         except OverflowError:
             raise RowRefused("has a number beyond all floats", remedy="scale the column") from None
 
-    def _announce(self, x: Features, key: RowKey | None) -> AnyAnnouncement:
-        learner = self.learner
-        if isinstance(learner, KeyedLearner) and key is not None:
-            return OfKey(learner, key).announce(x)
-        if plays_two_classes(learner):
-            assert learns_late(learner)
-            return learner.announce(x) if isinstance(x, np.ndarray) else learner.announce_many(x)[0]
-        assert learns_classes_late(learner)
-        return learner.announce(x) if isinstance(x, np.ndarray) else learner.announce_many(x)
-
-    def _widened(self, x: Features) -> Features:
-        """Return the row with the features that came since, which were 0 in it."""
-        width = max(self.width or 0, self.learner.n_features_ or 0)
-        if x.shape[-1] == width:
-            return x
-        if isinstance(x, np.ndarray):
-            return np.concatenate([x, np.zeros(width - len(x))])
-        from scipy import sparse  # loaded where it is needed: a process starts sooner without it
-
-        return sparse.csr_array((x.data, x.indices, x.indptr), shape=(1, width))
+    def _announce(
+        self, rows: Sequence[Features], given: Sequence[GivenRow], keys: Sequence[RowKey | None]
+    ) -> list[AnnouncedRow]:
+        """Announce rows that are alike in one call."""
+        width = rows[0].shape[-1]
+        if self.encoder is not None:
+            widen(self.learner, width, self.encoder.features)
+        announced = announce_run(self.learner, rows, keys)
+        self.width = width
+        came = [_as_json(one) if isinstance(one, Mapping) else b"" for one in given]
+        base = self.tally.base
+        parts = zip(rows, announced, came, keys, strict=True)
+        return [AnnouncedRow(x, ticket, base, text, key, t > 0) for t, (x, ticket, text, key) in enumerate(parts)]
 
     def model_file(self) -> Snapshot:
         """Return what `aioli predict` and the learner's `load` read: the learner, and how its rows are read."""

@@ -1,12 +1,12 @@
 """Plays the log of a model again: to restart, to go back in time, and to check that the state is what the log says."""
 
-import json
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from aioli.service.model import ServedModel
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.store.event_log import Entry, Event, Store
+from aioli.store.label_codec import LearnedLabel, label_from_bytes
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes
 
 __all__ = ["Played", "Verified", "model_at", "replay", "row_in", "verify"]
@@ -24,25 +24,56 @@ class Played(NamedTuple):
 
 
 def replay(model: ServedModel, entries: Iterable[Entry], row_of: Callable[[str], AnnouncedRow]) -> Played:
-    """Play entries of the log with a model that stands before the first of them.
+    """Play entries of the log with a model that stands before the first of them, in the runs in which they were played.
 
     `row_of` returns the row of an id that was announced before these entries. A label is learned from what was
     announced, as the log tells it.
     """
-    rows: dict[str, AnnouncedRow] = {}
-    count, last, unlike = 0, 0, 0
+    game = _Replay(model, row_of)
+    count, last = 0, 0
     for entry in entries:
         count, last = count + 1, entry.sequence
+        game.play(entry)
+    game.end_run()
+    return Played(count, last, game.unlike)
+
+
+class _Replay:
+    """Plays entries one after the other; those of one run wait for its last."""
+
+    def __init__(self, model: ServedModel, row_of: Callable[[str], AnnouncedRow]) -> None:
+        self._model, self._row_of = model, row_of
+        self._rows: dict[str, AnnouncedRow] = {}
+        self._announced: list[AnnouncedRow] = []  # of the run that has not ended, or
+        self._learned: list[tuple[AnnouncedRow, LearnedLabel]] = []
+        self.unlike = 0
+
+    def play(self, entry: Entry) -> None:
+        """Take in the next entry."""
         if entry.event == Event.ROW:
-            rows[entry.id] = row = row_from_bytes(entry.body)
-            unlike += not model.announce_again(row)
+            row = row_from_bytes(entry.body)
+            if not row.joined:
+                self.end_run()
+            self._announced.append(row)
+            self._rows[entry.id] = row
         elif entry.event == Event.LABEL:
-            told = json.loads(entry.body)
-            row = rows.pop(entry.id) if entry.id in rows else row_of(entry.id)
-            model.learn(row, told["label"], told.get("weight", 1.0))
+            label = label_from_bytes(entry.body)
+            if not label.joined:
+                self.end_run()
+            row = self._rows.pop(entry.id) if entry.id in self._rows else self._row_of(entry.id)
+            self._learned.append((row, label))
         else:
-            rows.pop(entry.id, None)
-    return Played(count, last, unlike)
+            self._rows.pop(entry.id, None)
+
+    def end_run(self) -> None:
+        """Play the run that has come to its end, if there is one."""
+        if self._announced:
+            self.unlike += self._model.announce_again(self._announced)
+            self._announced = []
+        if self._learned:
+            rows, labels = zip(*self._learned, strict=True)
+            self._model.learn_run(rows, labels)
+            self._learned = []
 
 
 def model_at(store: Store, number: int, until: int | None = None) -> ServedModel:

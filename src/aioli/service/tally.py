@@ -49,6 +49,11 @@ class Tally:
         """The probability of a 1 by the running base rate of the labels learned so far."""
         return (self.ones + SMOOTHING) / (self.heard + 2.0 * SMOOTHING)
 
+    @property
+    def labels_to_point(self) -> int:
+        """How many labels come up to the next point of the history."""
+        return self._due - self.heard
+
     def count(self, p: float, y: float, base: float) -> None:
         """Take in a label of two classes, with what was announced for it."""
         self._p.append(p)

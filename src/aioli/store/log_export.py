@@ -16,6 +16,7 @@ from aioli.errors import FileRefused
 from aioli.snapshots.whole_files import check_target, os_errors_naming, replacing
 from aioli.store.event_log import Event, Store
 from aioli.store.file_formats import parquet_modules
+from aioli.store.label_codec import label_from_bytes
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes
 
 __all__ = ["ID", "LABEL", "SEQUENCE", "Exported", "export_log"]
@@ -82,11 +83,11 @@ def export_log(
         if found:
             write()
     told = [entry for entry in store.entries(model, until=until) if entry.event == Event.LABEL]
-    values = [json.loads(entry.body) for entry in told]
-    if any("weight" in value for value in values):
+    values = [label_from_bytes(entry.body) for entry in told]
+    if any(value.weight != 1.0 for value in values):
         raise FileRefused("labels of this model have weights, which `aioli run` does not join", path=os.fspath(labels))
     columns = [[entry.id for entry in told], [float(entry.sequence) for entry in told]]
-    texts = [str(value["label"]) for value in values]
+    texts = [str(value.label) for value in values]
     with os_errors_naming(labels), replacing(labels) as file:
         table = arrow.table([*columns, texts], schema=arrow.schema([*types, (LABEL, arrow.string())]))
         parquet.write_table(table, file)

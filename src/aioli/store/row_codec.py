@@ -27,10 +27,12 @@ AnyAnnouncement: TypeAlias = Announcement | ClassAnnouncements
 RowKey: TypeAlias = str | int  # of a row of a fleet
 
 # form, learner, number, known, log-odds, base rate; then how many numbers: memory, classes, values, places (-1: dense),
-# the row's width; and how many bytes: what came. The key of a fleet's row is JSON behind its length.
+# the row's width; and how many bytes: what came. The key of a fleet's row is JSON behind its length. A form with JOINED
+# is of a row that was announced in one call with the row before.
 HEAD = struct.Struct("<BqqqddiiiiqI")
 KEY = struct.Struct("<I")
 TWO, MANY, KEYED = 1, 2, 3
+JOINED = 128
 
 
 class AnnouncedRow(NamedTuple):
@@ -48,6 +50,8 @@ class AnnouncedRow(NamedTuple):
         The row as it came, as JSON, where it was encoded; empty where `x` is what came.
     key
         The key of a row of a fleet; None of any other.
+    joined
+        Whether it was announced in one call with the row before.
     """
 
     x: Features
@@ -55,6 +59,7 @@ class AnnouncedRow(NamedTuple):
     base: float
     given: bytes = b""
     key: RowKey | None = None
+    joined: bool = False
 
     @property
     def numbers(self) -> list[float]:
@@ -84,6 +89,8 @@ def row_to_bytes(row: AnnouncedRow) -> bytes:
     if row.key is not None:
         text = json.dumps(row.key).encode()
         form, key = KEYED, KEY.pack(len(text)) + text
+    if row.joined:
+        form |= JOINED
     head = HEAD.pack(form, learner, number, known, logit, row.base, *sizes)
     return b"".join((head, kept, logits, values, places, key, row.given))
 
@@ -93,6 +100,7 @@ def row_from_bytes(data: bytes) -> AnnouncedRow:
     try:
         form, learner, number, known, logit, base, *sizes = HEAD.unpack_from(data)
         memory_size, classes, size, places_size, width, given_size = sizes
+        joined, form = bool(form & JOINED), form & ~JOINED
         place = HEAD.size
         memory, place = _vector(data, place, memory_size)
         logits, place = _vector(data, place, classes)
@@ -110,7 +118,7 @@ def row_from_bytes(data: bytes) -> AnnouncedRow:
         raise SnapshotRefused(f"an entry of the log is damaged ({error}); restore a backup") from error
     ticket = Announcement(learner, number, known, logit, memory if memory_size else None)
     announced = ClassAnnouncements(_one(ticket), logits[None, :]) if form == MANY else ticket
-    return AnnouncedRow(x, announced, base, given, key)
+    return AnnouncedRow(x, announced, base, given, key, joined)
 
 
 def _one(ticket: Announcement) -> Announcements:

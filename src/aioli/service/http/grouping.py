@@ -65,16 +65,14 @@ class Grouping:
             self._play_group(part)
 
     def _play_group(self, part: Sequence[tuple[Sequence[Operation], Played]]) -> None:
-        every = [operation for operations, _ in part for operation in operations]
+        requests = [operations for operations, _ in part]
         self.groups += 1
-        self.operations += len(every)
+        self.operations += sum(map(len, requests))
         try:
-            outcomes = self.engine.play(every)
+            outcomes = self.engine.play_together(requests)
         except Exception as error:
             for _, played in part:
                 played(error)
             return
-        first = 0
-        for operations, played in part:
-            played(outcomes[first : first + len(operations)])
-            first += len(operations)
+        for (_, played), told in zip(part, outcomes, strict=True):
+            played(told)
