@@ -9,6 +9,7 @@ from served_games import LABELS, ROWS, engine_in, learns, one, play_late, predic
 
 from aioli import AIOLI, Auto
 from aioli.learners.announcements import Announcement
+from aioli.learners.protocol import AnyLearner
 from aioli.service.engine import Engine
 from aioli.service.follower import Follower
 from aioli.service.keyed import make_fleet
@@ -50,7 +51,7 @@ def mixed_load(engine: Engine, kind: str, rows: int, size: int = 7, delay: int =
         ]
         told = [t for t in range(first - delay, first - delay + size) if t >= 0]
         requests += [[Learn("clicks", f"r{t}", labels[t * t % len(labels)], 1.0 + t % 2)] for t in told]
-        rng.shuffle(requests)  # type: ignore[arg-type]
+        rng.shuffle(requests)
         requests[0] += [
             Predict("clicks", f"both{first}", row_of(kind, first), "eve" if kind == "fleet" else None),
             Learn("clicks", f"both{first}", labels[0]),
@@ -64,13 +65,13 @@ def mixed_load(engine: Engine, kind: str, rows: int, size: int = 7, delay: int =
 
 @pytest.mark.parametrize("kind", ["auto", "objects", "classes", "fleet"])
 def test_a_group_is_played_in_runs_which_a_replay_repeats_bit_for_bit(kind: str, tmp_path: Path) -> None:
-    learner = {
+    learners: dict[str, AnyLearner] = {
         "auto": Auto(),  # whose companions round otherwise in other runs
         "classes": Auto(classes="any"),
         "fleet": make_fleet({"pooling": "global"}),
         "objects": Auto(budget="fast"),
-    }[kind]
-    engine = with_model(tmp_path, model=ServedModel(learner))
+    }
+    engine = with_model(tmp_path, model=ServedModel(learners[kind]))
     mixed_load(engine, kind, 42)
     assert sum(joined(engine, Event.ROW)) > 20
     assert sum(joined(engine, Event.LABEL)) > 10
