@@ -16,7 +16,7 @@ from scipy import sparse
 
 from aioli import Wide
 from aioli.commands.peers import VowpalWabbit
-from aioli.learners.wide import is_wide
+from aioli.learners.wide_rows import is_wide
 from aioli.numerics.compiling import Vector
 from benchmarks.scores import log_loss
 from benchmarks.table import Table, as_markdown, as_text

@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose
 
 from aioli import ClassAIOLI
 from aioli.cli import main
-from aioli.evaluate.delayed import Delay
+from aioli.evaluate.delay import Delay
 from aioli.evaluate.delayed_classes import DelayedClassPlayer
 from aioli.evaluate.progressive import progressive
 from aioli.evaluate.waiting_rows import WaitingRows

@@ -15,7 +15,7 @@ from numpy.testing import assert_allclose
 from aioli import Auto
 from aioli.cli import main
 from aioli.evaluate.comparison import Comparison
-from aioli.evaluate.delayed import Delay
+from aioli.evaluate.delay import Delay
 from aioli.evaluate.progressive import progressive
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.streams.filestream import FileStream, Reading

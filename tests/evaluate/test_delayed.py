@@ -14,7 +14,8 @@ from thoroughness import in_full_or_quickly
 
 from aioli import AIOLI, Auto
 from aioli.errors import ParameterRefused, RowRefused, SnapshotRefused
-from aioli.evaluate.delayed import Delay, DelayedPlayer
+from aioli.evaluate.delay import Delay
+from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.loop import Announced, Loop, Observer
 from aioli.evaluate.progressive import progressive
 from aioli.evaluate.sums import LateScores

@@ -14,7 +14,7 @@ from scipy import sparse
 
 from aioli import Wide
 from aioli.evaluate.hindsight import best_in_ball
-from aioli.learners.wide import is_wide
+from aioli.learners.wide_rows import is_wide
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.codec import write_snapshot
 from aioli.states.mixture.mixture import Mixture

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, replace
 
 from aioli.commands.learner_spec import names_classes
 from aioli.errors import AioliError
-from aioli.evaluate.delayed import Delay, read_delay
+from aioli.evaluate.delay import Delay, read_delay
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.files.byte_source import STANDARD_INPUT
 from aioli.streams.filestream import FileStream

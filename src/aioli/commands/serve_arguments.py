@@ -60,7 +60,7 @@ def _add_service_folder(command: argparse.ArgumentParser) -> None:
 def run_serve(given: argparse.Namespace) -> None:
     """Serve, as the arguments say."""
     from aioli.commands.serve import ServeOptions, serve
-    from aioli.evaluate.delayed import read_delay
+    from aioli.evaluate.delay import read_delay
     from aioli.service.waiting import Limits
 
     serve(

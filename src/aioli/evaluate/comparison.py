@@ -9,8 +9,10 @@ from typing import Protocol, runtime_checkable
 import numpy as np
 
 from aioli.evaluate.class_scores import ClassScores
-from aioli.evaluate.delayed import Delay, DelayedPlayer, LatePlayer
-from aioli.evaluate.loop import Announced, PromptPlayer, part_of_batch
+from aioli.evaluate.delay import Delay
+from aioli.evaluate.delayed import DelayedPlayer, LatePlayer
+from aioli.evaluate.loop import Announced, part_of_batch
+from aioli.evaluate.prompt_player import PromptPlayer
 from aioli.evaluate.run import Run
 from aioli.evaluate.smoothed_scores import SmoothedScores
 from aioli.evaluate.sums import Scores

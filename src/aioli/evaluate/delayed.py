@@ -1,14 +1,14 @@
 """A player whose labels come late: rows are announced when they come, and learned when their labels do."""
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from aioli.errors import ParameterRefused, RowRefused
-from aioli.evaluate.loop import NOTHING, Announced, learn_batch, part_of_batch
+from aioli.evaluate.delay import Delay
+from aioli.evaluate.loop import NOTHING, Announced, part_of_batch
+from aioli.evaluate.prompt_player import learn_batch
 from aioli.evaluate.rows_by_due import RowsByDue
 from aioli.evaluate.score_functions import SMOOTHING
 from aioli.evaluate.waiting_rows import Block, Tickets, WaitingRows
@@ -18,73 +18,9 @@ from aioli.numerics.compiling import Vector
 from aioli.streams.files.table import Features
 from aioli.streams.protocol import Batch
 
-__all__ = ["Delay", "DelayedPlayer", "LatePlayer", "read_delay"]
+__all__ = ["DelayedPlayer", "LatePlayer"]
 
 AHEAD = 256  # rows that are looked at for the next label that comes at a time of its own
-UNITS = {"d": 86400.0, "h": 3600.0, "m": 60.0, "s": 1.0}  # seconds
-
-
-@dataclass(frozen=True)
-class Delay:
-    """How late labels come: exactly one of these is given.
-
-    Attributes
-    ----------
-    rows
-        Once so many further rows have been announced.
-    batch
-        Once the last row of the row's batch, of so many rows, has been announced.
-    seconds
-        So long after the row, before the first row of that time or later (`Batch.times`). A row whose time is earlier
-        than that of a row before counts as of the latter's time.
-    listed
-        Each at a time of its own (`Batch.label_times`), before the first row of that time or later; True where given.
-    """
-
-    rows: int | None = None
-    batch: int | None = None
-    seconds: float | None = None
-    listed: bool | None = None
-
-    def __post_init__(self) -> None:
-        given = {name: value for name, value in vars(self).items() if value is not None}
-        if len(given) != 1:
-            raise ParameterRefused(
-                f"a delay of {given or 'nothing'} came; give rows, batch, seconds or listed",
-                parameter="delay",
-                value=given,
-            )
-        ((name, value),) = given.items()
-        least = 1 if name == "batch" else 0
-        if not least <= value < float("inf"):
-            raise ParameterRefused(f"{name} is {value}; it must be at least {least}", parameter=name, value=value)
-
-    def __str__(self) -> str:
-        if self.listed:
-            return "labels at times of their own"
-        if self.rows is not None:
-            return f"labels {_counted(self.rows)} late" if self.rows else "labels in time"
-        if self.batch is not None:
-            return f"labels in batches of {_counted(self.batch)}"
-        assert self.seconds is not None
-        unit = next((unit for unit, length in UNITS.items() if self.seconds and self.seconds % length == 0.0), "s")
-        return f"labels {self.seconds / UNITS[unit]:,g} {unit} late"
-
-
-def read_delay(text: str) -> Delay:
-    """Return the delay that a text writes: 500 rows, or 7d, 12h, 30m, 90s.
-
-    >>> read_delay("500").rows, read_delay("7d").seconds
-    (500, 604800.0)
-    """
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhd]?)", text.strip())
-    if found is None or (not found[2] and "." in found[1]):
-        raise ParameterRefused(
-            f"a delay of {text!r} came; give a number of rows, such as 500, or a duration, such as 7d, 12h, 30m or 90s",
-            parameter="delay",
-            value=text,
-        )
-    return Delay(seconds=float(found[1]) * UNITS[found[2]]) if found[2] else Delay(rows=int(found[1]))
 
 
 class LatePlayer(ABC):
@@ -299,7 +235,3 @@ def _joined(heard: list[Announced]) -> Announced:
     base = np.concatenate([each.y if each.base is None else each.base for each in heard])
     p, y = np.concatenate([each.p for each in heard]), np.concatenate([each.y for each in heard])
     return Announced(p, y, base, heard[0].classes)
-
-
-def _counted(rows: int) -> str:
-    return "1 row" if rows == 1 else f"{rows:,} rows"

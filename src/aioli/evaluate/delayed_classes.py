@@ -5,8 +5,10 @@ from dataclasses import replace
 import numpy as np
 
 from aioli.errors import CapabilityMissing, LabelRefused
-from aioli.evaluate.delayed import Delay, LatePlayer
-from aioli.evaluate.loop import Announced, weights_refused
+from aioli.evaluate.delay import Delay
+from aioli.evaluate.delayed import LatePlayer
+from aioli.evaluate.loop import Announced
+from aioli.evaluate.prompt_player import weights_refused
 from aioli.evaluate.score_functions import SMOOTHING
 from aioli.evaluate.waiting_rows import Block, Tickets
 from aioli.learners.classes.announcements import ClassAnnouncements

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import CapabilityMissing, KeyRefused
-from aioli.evaluate.loop import PromptPlayer
+from aioli.evaluate.prompt_player import PromptPlayer
 from aioli.fleet.fleet import Fleet
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Vector

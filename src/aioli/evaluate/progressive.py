@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from aioli.errors import ParameterRefused, RowRefused
 from aioli.evaluate.class_scores import ClassScores
-from aioli.evaluate.delayed import Delay
+from aioli.evaluate.delay import Delay
 from aioli.evaluate.loop import Announced, Loop, Observer
 from aioli.evaluate.run import single_player
 from aioli.evaluate.scores import Accuracy, BaseRate, LogLoss, Score

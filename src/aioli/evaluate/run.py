@@ -10,11 +10,13 @@ from aioli.evaluate.background import Background, RowSample
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_summary import Extremes
 from aioli.evaluate.deferred_sigint import DeferredSigint
-from aioli.evaluate.delayed import Delay, DelayedPlayer
+from aioli.evaluate.delay import Delay
+from aioli.evaluate.delayed import DelayedPlayer
 from aioli.evaluate.delayed_classes import DelayedClassPlayer
 from aioli.evaluate.explaining import BACKGROUND
 from aioli.evaluate.history import History, Number
-from aioli.evaluate.loop import Loop, Observer, Player, PromptPlayer
+from aioli.evaluate.loop import Loop, Observer, Player
+from aioli.evaluate.prompt_player import PromptPlayer
 from aioli.evaluate.read_ahead import ReadAhead
 from aioli.evaluate.scoring import Scoring
 from aioli.evaluate.sums import Scores

@@ -6,39 +6,32 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy import ndarray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Late
 from aioli.learners.classes.class_aioli import ClassAIOLI
-from aioli.learners.of_state import LearnerOfState
 from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
+from aioli.learners.single_rows import PlaysSingleRows
 from aioli.numerics.compiling import Vector
-from aioli.numerics.logistic import sigmoid, sigmoid_many
+from aioli.numerics.logistic import sigmoid_many
 from aioli.outcomes.class_labels import Classes, Label
 from aioli.outcomes.spec import Curvature, GameSpec
-from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.classes.from_two import spec_of_many
 from aioli.states.classes.structure import Structure
 from aioli.states.dense.play import logits_of_rows, play
-from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
 from aioli.states.dense.state import State
-from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
+from aioli.streams.rows import Rows, as_logits, as_weights
 
 if TYPE_CHECKING:
     from aioli.learners.device_aioli import DeviceAIOLI
 
 __all__ = ["AIOLI"]
 
-IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
-ROUNDS = RULES + Tally.ROUNDS  # of a state's buffer: where the rows learned from are counted
 
-
-class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
+class AIOLI(Parametrised, Remembering, PlaysSingleRows):
     r"""Online logistic regression with logarithmic regret and no learning rate (Jézéquel, Gaillard, Rudi 2020).
 
     Each round solves one scalar equation and makes one rank-one update, O(d²):
@@ -105,7 +98,7 @@ class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
     Certificate(25.318 nats against ‖θ‖ ≤ 4 over 1000 rows)
     """
 
-    capabilities = LearnerOfState.capabilities | {Capability.GROWS, Capability.MERGES, Capability.SHARDS}
+    capabilities = PlaysSingleRows.capabilities | {Capability.GROWS, Capability.MERGES, Capability.SHARDS}
 
     def __new__(
         cls,
@@ -173,86 +166,6 @@ class AIOLI(Parametrised, Remembering, LearnerOfState[Rows]):
             intercept=bool(intercept),
         )
         self._state: State | None = None
-        self._buffer: Any = None  # the state's, once there is one: a cast would cost a call a row
-
-    # ---- one row
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing. O(d²)."""
-        if type(x) is ndarray:
-            try:
-                p = predict_one(self._buffer, x)
-                if p >= 0.0:
-                    return p
-            except TypeError:  # another type of number, another layout, or the very first row
-                pass
-        return sigmoid(self.predict_logit(x))
-
-    def predict_logit(self, x: object) -> float:
-        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(d²)."""
-        if type(x) is ndarray:
-            try:
-                z = predict_logit_one(self._buffer, x)
-                if z == z:
-                    return z
-            except TypeError:  # another type of number, another layout, or the very first row
-                pass
-        return super().predict_logit(x)
-
-    def announce(self, x: object) -> Announcement:
-        """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(d²)."""
-        if type(x) is ndarray:
-            try:
-                z = predict_logit_one(self._buffer, x)
-                if z == z:
-                    return self._ledger.issue_one(self._buffer.item(ROUNDS), z)
-            except TypeError:  # another type of number, another layout, or the very first row
-                pass
-        return super().announce(x)
-
-    def learn(
-        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
-    ) -> float:
-        """Learn from one row and its label; returns the probability announced before the label. O(d²).
-
-        A `weight` multiplies the row's loss, and what is learned from it; what is announced does not depend on it.
-        Where the label comes late, `announced` is what `announce` gave when the row came, or `logit` what
-        `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
-        where it was announced.
-        """
-        if logit is None and announced is None:
-            if weight == 1.0 and type(x) is ndarray:
-                try:
-                    p = play_one(self._buffer, x, LABELS[y], IN_TIME)
-                    if p >= 0.0:
-                        return p
-                except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
-                    pass
-            return self._learn_one(x, y, weight, None, None)
-        return self._learn_late(x, y, weight, logit, announced)
-
-    def _learn_late(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
-        """Learn from a label that came late, on the short way where the row is one that the compiled loop takes."""
-        late = logit if announced is None else announced.logit
-        if weight == 1.0 and type(x) is ndarray and is_logit(late):
-            try:
-                if announced is None:
-                    p = play_one(self._buffer, x, LABELS[y], late)
-                    if p >= 0.0:
-                        return p
-                elif logit is None:
-                    label, p = LABELS[y], REFUSED
-                    self._ledger.settle_one(announced)
-                    try:
-                        p = play_one(self._buffer, x, label, announced.logit)
-                        if p >= 0.0:
-                            return p
-                    finally:
-                        if not p >= 0.0:
-                            self._ledger.reopen_one(announced)
-            except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
-                pass
-        return self._learn_one(x, y, weight, logit, announced)
 
     # ---- what it knows
 

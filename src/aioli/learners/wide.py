@@ -2,11 +2,9 @@
 
 import math
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy import sparse
 
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
@@ -17,28 +15,24 @@ from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.learners.wide_experts import EXPERTS
+from aioli.learners.wide_rows import LONGEST, canonical_row, hashed
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.late_loops import MEMORY
-from aioli.states.sparse.loops import WideTally, length_of_entries
+from aioli.states.sparse.loops import WideTally
 from aioli.states.sparse.state import WideState
 from aioli.states.sparse.views import VIEWS
-from aioli.streams.matrices import is_sparse
 from aioli.streams.rows import LABELS, as_logits, as_weights, is_logit
-from aioli.streams.sparse_rows import Indices, SparseChunk, SparseRows
+from aioli.streams.sparse_rows import SparseChunk, SparseRows
 
-__all__ = ["Wide", "is_wide"]
+__all__ = ["Wide"]
 
-LONGEST = 1e150  # a row whose square is still finite
 HEAVIEST = 1e6  # a weight that costs no expert its digits
 RADIUS = 4.0  # of the certificate's ball
 MOST_BITS = 30
-GOLDEN = np.uint64(0x9E3779B97F4A7C15)  # 2^64/φ: neighbouring columns go to distant buckets
-SPARSE_COLUMNS, SPARSE_SHARE = 200, 0.25  # more columns than this, of which at most this share is not 0, are wide
-MANY_COLUMNS = 2000  # more columns than this are wide whatever is in them: eight matrices of so many take 256 MB
 
 
 class Wide(TakesClasses, Parametrised, Remembering, RowsLearner[SparseRows]):
@@ -254,31 +248,11 @@ class Wide(TakesClasses, Parametrised, Remembering, RowsLearner[SparseRows]):
     def _rows(self, X: object, single: bool = False) -> SparseRows:
         names = self._names if self.hashing is None else None
         rows = SparseRows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=names, single=single)
-        return rows if self.hashing is None else _hashed(rows, self.hashing)
+        return rows if self.hashing is None else hashed(rows, self.hashing)
 
     def _entries(self, x: object) -> SparseChunk | None:
         """Return a single row that is in canonical form already; None for any other."""
-        if self._state.width is None:
-            return None
-        if type(x) is np.ndarray and x.ndim == 1 and x.dtype == np.float64:
-            columns: Indices = np.flatnonzero(x)
-            values: Vector = x[columns]
-            width = x.size
-        elif isinstance(x, (sparse.csr_array, sparse.csr_matrix)) and x.ndim == 2 and x.shape[0] == 1:
-            columns, values, width = x.indices.astype(np.int64), x.data, x.shape[1]
-            if not (values.dtype == np.float64 and values.size == columns.size == x.indptr.item(-1)):
-                return None
-        else:
-            return None
-        if self.hashing is not None:
-            columns = _buckets(columns, self.hashing)
-            order = np.argsort(columns)
-            columns, values = columns[order], values[order]
-        elif width != self._state.width:
-            return None
-        values = np.ascontiguousarray(values)
-        norm = length_of_entries(columns, values, self._state.width)
-        return SparseChunk(np.array([0, columns.size]), columns, values, np.array([norm])) if norm <= LONGEST else None
+        return None if self._state.width is None else canonical_row(x, self._state.width, self.hashing)
 
     def _logits(self, rows: SparseRows) -> Vector:
         if self._state.width is None:
@@ -319,33 +293,3 @@ class Wide(TakesClasses, Parametrised, Remembering, RowsLearner[SparseRows]):
 
     def _forget_announcing(self) -> None:
         self._state.late = None
-
-
-def is_wide(X: Any) -> bool:
-    """Return whether rows are for `Wide` rather than for states of d² numbers; X is an array or a sparse one.
-
-    Decided by the width and the first row alone, so that it does not depend on how many rows come at once, nor on
-    whether they come sparse. Where most entries are not 0, `Auto`'s dense experts were ahead on the streams tried.
-    """
-    if X.ndim == 1:
-        X = X.reshape((1, -1))
-    if 0 in X.shape:
-        return False
-    columns = X.shape[1]
-    first = X.tocsr()[[0]].toarray() if is_sparse(X) else X[:1]
-    return bool(
-        columns > MANY_COLUMNS or (columns > SPARSE_COLUMNS and np.count_nonzero(first) <= SPARSE_SHARE * columns)
-    )
-
-
-def _hashed(rows: SparseRows, bits: int) -> SparseRows:
-    """Return the rows with their columns in buckets; what meets in one is added."""
-    matrix = rows.values
-    buckets = _buckets(matrix.indices, bits)
-    hashed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
-    return SparseRows(hashed, intercept=False, widest=math.inf, single=rows.single)
-
-
-def _buckets(columns: Indices | NDArray[np.int32], bits: int) -> Indices:
-    """Return the bucket of each column, one of 2^bits, by multiplicative hashing."""
-    return (columns.astype(np.uint64) * GOLDEN >> np.uint64(64 - bits)).astype(np.int64)

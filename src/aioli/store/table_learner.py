@@ -9,7 +9,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import CapabilityMissing, LabelRefused, SnapshotRefused
-from aioli.evaluate.loop import PromptPlayer
+from aioli.evaluate.prompt_player import PromptPlayer
 from aioli.evaluate.run import widen
 from aioli.learners.auto.auto import Auto
 from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes, require_any_learner

@@ -16,7 +16,8 @@ from aioli.learners.parameters import with_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
-from aioli.learners.wide import MANY_COLUMNS, Wide, is_wide
+from aioli.learners.wide import Wide
+from aioli.learners.wide_rows import MANY_COLUMNS, is_wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
 from aioli.outcomes.class_labels import Classes, Label
