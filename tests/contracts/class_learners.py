@@ -95,7 +95,7 @@ def probabilities(subject: ClassSubject) -> None:
     learner = subject.make()
     met: set[str] = set(learner.classes_)
     for t, label in enumerate(labels):
-        escape, before = learner.escape, learner.predict(X[t])
+        escape, before = learner.escape_many(X[t : t + 1])[0], learner.predict(X[t])
         assert_allclose(before.sum(), 1.0 - escape, atol=1e-12)
         p = learner.learn(X[t], label)
         if subject.foretells:

@@ -75,10 +75,13 @@ def _can_be_had(learner: ClassAIOLI | ClassAuto, against: str) -> bool:
 
 
 def _games_of_two(X: Matrix, codes: Codes, classes: int, radius: float, opened: bool) -> float:
-    """Return the losses of the best model of each class, scored as games of two from the row on that brings it."""
+    """Return the losses of the best model of each class, scored as games of two.
+
+    Where classes appear, a game begins with the row that brings the class before: the next unseen one is played since.
+    """
     total = 0.0
     for k in range(classes):
-        first = int(np.argmax(codes == k)) if opened else 0
+        first = int(np.argmax(codes == k - 1)) if opened and k else 0
         if not opened or (codes == k).any():
             total += best_in_ball(X[first:], codes[first:] == k, math.sqrt(2.0) * radius, intercept=False).loss
     return total

@@ -31,7 +31,7 @@ def test_what_was_learned_of_two_classes_is_said_among_many(two: Auto) -> None:
     many = two.with_classes("no", "yes")
     assert (many.classes_, many.rounds, many.loss) == (["no", "yes"], two.rounds, two.loss)
     X, y = ring(300, seed=1)
-    said = many.predict_many(X)[:, 1] / (1.0 - many.escape)
+    said = many.predict_many(X)[:, 1] / (1.0 - many.escape_many(X))
     assert np.mean((said > 0.5) == y) > 0.93
     fresh = ClassAuto(classes="any")
     fresh.learn_many(X, NAMES[y])
@@ -78,9 +78,9 @@ def test_the_certificate_goes_on_from_that_of_two_classes(two: Auto) -> None:
     X, y = ring(100, seed=5, classes=3)
     many.learn_many(X, NAMES[y])
     assert many._ensemble is not None
-    assert many._ensemble.certified is not None
-    expert = many._ensemble.certified
-    since = expert.certificate()[0] + (many.loss - two.loss) - expert.loss
+    expert = many._ensemble.proven()
+    assert expert is not None
+    since = expert[0] + (many.loss - two.loss) - expert[1]
     assert_allclose(float(many.certificate()), proven + since)
     assert "two classes before" in many.certificate().against
 

@@ -95,11 +95,16 @@ class ClassOnlineToBatch(KeepsStates[ClassLearner]):
 
     @property
     def escape(self) -> float:
-        """The mean probability, over the states averaged, of a class that a state had not met; 0 if all were declared.
+        """The mean over the states averaged of their escape, as the counts of classes tell it; 0 if all were declared.
 
         Of a state that knew fewer classes it is what it left for all others.
         """
         return float(np.mean([state.escape for state in self._averaged() if isinstance(state, PlaysClasses)]))
+
+    def escape_many(self, X: object) -> Vector:
+        """Return, for each row, the mean probability of a class that a state had not met; changes nothing."""
+        states = [state for state in self._averaged() if isinstance(state, PlaysClasses)]
+        return np.asarray(np.mean([state.escape_many(X) for state in states], axis=0))
 
     # ---- learning
 

@@ -71,10 +71,13 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         """Return the logarithms of the probabilities of the known classes, each row as if it came next."""
 
     @abstractmethod
-    def _play_rows(self, rows: Checked, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
+    def _play_rows(
+        self, rows: Checked, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
+    ) -> Vector | None:
         """Learn from the rows in order; `log_p`, of -inf, receives what is said among the classes known before each.
 
-        `is_new` marks the rows that bring a class, whose codes follow those known.
+        `is_new` marks the rows that bring a class, whose codes follow those known. Returns how likely the learner
+        thought an unseen class in each row, or None where only the counts of classes speak of it.
         """
 
     @abstractmethod
@@ -100,8 +103,15 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
 
     @property
     def escape(self) -> float:
-        """The probability announced for a class that nobody has seen; 0 where all classes were declared."""
+        """The probability of a class that nobody has seen, as the counts tell it; 0 where all classes were declared.
+
+        Most learners announce it for every row; `escape_many` is what is announced for certain rows.
+        """
         return self._escape.probability if self._labels.open else 0.0
+
+    def escape_many(self, X: object) -> Vector:
+        """Return, for each row, the probability announced for a class that nobody has seen; changes nothing."""
+        return np.full(len(self._rows(X)), self.escape)
 
     # ---- predicting
 
@@ -200,9 +210,9 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         if new:
             is_new[[int(np.argmax(codes == len(self._labels) + j)) for j in range(len(new))]] = True
         log_p = np.full((len(rows), known), -math.inf)
-        self._play_rows(rows, codes, stakes, is_new, log_p)
+        unseen = self._play_rows(rows, codes, stakes, is_new, log_p)
         self._labels.add(new)
-        log_p = self._with_escape(log_p, codes, is_new)
+        log_p = self._with_escape(log_p, codes, is_new, unseen)
         log_p = log_p if late is None else late
         own = log_p[np.arange(len(rows)), codes]
         if late is not None and self._labels.open:  # a class not known when the row was announced
@@ -216,14 +226,18 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
             self._ledger.settle(announced.tickets)
         return log_p
 
-    def _with_escape(self, log_p: Matrix, codes: Codes, is_new: NDArray[np.bool_]) -> Matrix:
+    def _with_escape(self, log_p: Matrix, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Matrix:
         """Return what is announced where new classes may come, and count the classes of the rows."""
         if self._labels.open:
-            escape = self._escape.play(codes)
+            escape = self._play_escape(codes, is_new, unseen)
             with np.errstate(divide="ignore"):
                 log_p += np.log1p(-escape)[:, None]
             log_p[is_new, codes[is_new]] = np.log(escape[is_new])
         return log_p
+
+    def _play_escape(self, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Vector:  # noqa: ARG002
+        """Return the probability of a new class that was announced for each row, and count the classes."""
+        return self._escape.play(codes)
 
     # ---- within
 

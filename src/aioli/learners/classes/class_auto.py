@@ -5,12 +5,13 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import with_budget
 from aioli.learners.classes.announcements import LateClasses
-from aioli.learners.classes.class_rows import ClassRowsLearner
+from aioli.learners.classes.class_rows import ClassRows, ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
 from aioli.learners.classes.first_two import TwoClasses
@@ -22,6 +23,7 @@ from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes, Codes, Label
 from aioli.outcomes.escape import Escape
+from aioli.outcomes.row_escape import RowEscape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
@@ -30,6 +32,7 @@ from aioli.streams.rows import load_rows
 __all__ = ["ClassAuto"]
 
 AFTER_TWO = ", and models of two classes before"
+OLD = np.zeros(1, np.bool_)  # that no class of a row is new
 AGAINST_REST = "one model a class of the standard view, each scored as a game of two classes"
 
 
@@ -77,6 +80,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         super().__init__(classes, intercept=False, widest=LONGEST)
         self._ensemble: ClassEnsemble | None = None
         self._weights: Vector = np.zeros(len(self._labels))  # of the rows of each class
+        self._row_escape = RowEscape()  # played where classes may appear
         self._before = 0.0, 0.0  # of a game of two classes that went before: its loss, and its certificate
 
     # ---- one row
@@ -106,7 +110,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
         """Learn from a row of weight 1 that has passed the border, whose class is known."""
         log_p: Vector = np.log(ensemble.play_row(row, code, 1.0)[0])
         if self._labels.open:
-            log_p += np.log1p(-self._escape.play(row.codes))
+            known, unseen = _split(log_p[None], np.array([len(self._labels)]))
+            log_p = known[0] + np.log1p(-self._play_escape(row.codes, OLD, unseen))
         self._weights[code] += 1.0
         self._rounds += 1
         self._loss -= log_p[code].item()
@@ -115,10 +120,41 @@ class ClassAuto(Remembering, ClassRowsLearner):
     # ---- playing
 
     def _begin(self, width: int) -> None:
-        self._ensemble = ClassEnsemble(self._experts, width, len(self._labels), self._budget)
+        open_ = self._labels.open  # then the last class of the ensemble stands for those that nobody has seen
+        self._ensemble = ClassEnsemble(self._experts, width, len(self._labels) + open_, self._budget, opened=open_)
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
         return np.log(self._playing.predict(X))
+
+    def _play_rows(
+        self, rows: ClassRows, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
+    ) -> Vector | None:
+        if not self._labels.open:
+            return super()._play_rows(rows, codes, stakes, is_new, log_p)
+        wide = np.full((len(rows), log_p.shape[1] + 1), -math.inf)
+        super()._play_rows(rows, codes, stakes, is_new, wide)
+        log_p[...], unseen = _split(wide, len(self._labels) + np.cumsum(is_new) - is_new)
+        return unseen
+
+    def _play_escape(self, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Vector:
+        counted = self._escape.play(codes)
+        return counted if unseen is None else self._row_escape.play(counted, unseen, is_new)
+
+    def _logits(self, rows: ClassRows) -> Matrix:
+        if not self._labels.open or self.n_features_ is None:
+            return super()._logits(rows)
+        known, unseen = self._known_and_unseen(rows)
+        return known + np.log1p(-self._row_escape.announce(self.escape, unseen))[:, None]
+
+    def escape_many(self, X: object) -> Vector:
+        """Return, for each row, the probability announced for a class that nobody has seen; changes nothing."""
+        if not self._labels.open or self.n_features_ is None:
+            return super().escape_many(X)
+        return self._row_escape.announce(self.escape, self._known_and_unseen(self._rows(X))[1])
+
+    def _known_and_unseen(self, rows: ClassRows) -> tuple[Matrix, Vector]:
+        said = self._among_known(rows)
+        return _split(said, np.full(len(said), len(self._labels)))
 
     def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
         np.add.at(self._weights, codes, stakes)
@@ -150,7 +186,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         learner._ensemble = ensemble_after_two(two, linear, budget)
         learner._rounds, learner._loss = two.rounds, two.loss
         learner._before = two.loss, proven
-        learner._escape = Escape.after(two.rounds, 2)
+        learner._escape, learner._row_escape = Escape.after(two.rounds, 2), RowEscape.after(2)
         return learner
 
     # ---- what it knows
@@ -168,9 +204,9 @@ class ClassAuto(Remembering, ClassRowsLearner):
         """
         lost, proven = self._before
         before = AFTER_TWO if lost else ""
-        expert = self._ensemble.certified if self._ensemble is not None else None
+        expert = self._ensemble.proven(tight) if self._ensemble is not None else None
         if expert is not None:
-            nats = expert.certificate(tight)[0] + self.loss - expert.loss + proven - lost
+            nats = expert[0] + self.loss - expert[1] + proven - lost
             return Certificate(nats, GAMES.radius, self.rounds, math.inf, against=AGAINST_REST + before)
         total = self._weights.sum()
         seen = self._weights[self._weights > 0.0]
@@ -213,6 +249,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
         parts = self._parts
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
+        if self._labels.open:
+            parts["row escape"] = self._row_escape.snapshot()
         arrays = {"weights": self._weights.copy(), "before": np.array(self._before)}
         return Snapshot(type(self).__name__, {"parameters": parameters, **self._counts()}, arrays, parts)
 
@@ -227,11 +265,30 @@ class ClassAuto(Remembering, ClassRowsLearner):
         learner._weights = given.array("weights", (len(learner._labels),)).copy()
         lost, proven = given.array("before", (2,)).tolist()
         learner._before = lost, proven
-        if learner._ensemble is not None and learner._ensemble.classes != len(learner._labels):
-            raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {learner._ensemble.classes} classes")
+        ensemble = learner._ensemble
+        if ensemble is not None and (ensemble.known != len(learner._labels) or ensemble.opened > learner._labels.open):
+            raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {ensemble.known} classes")
+        if "row escape" in given.parts:
+            learner._row_escape = RowEscape.restore(given.part("row escape"))
+        elif learner._labels.open and ensemble is not None and not ensemble.opened:  # of a version that only counted
+            ensemble.opening()
+            learner._row_escape = RowEscape.after(ensemble.known)
         return learner
 
     def __repr__(self) -> str:
         experts = f"experts={self.experts}, " if self.experts is not None else ""
         budget = f", budget={self.budget!r}" if self.budget != "usual" else ""
         return f"Auto({experts}classes={self.classes!r}{budget}){self._repr_suffix()}"
+
+
+def _split(log_p: Matrix, known: Codes) -> tuple[Matrix, Vector]:
+    """Return the logarithms among the classes known before each row, and the probability of an unseen one.
+
+    In each row the unseen one stands behind those known; the other columns are -inf, and so are all of a first row.
+    """
+    rows = np.arange(len(log_p))
+    unseen = np.exp(log_p[rows, known])
+    log_p = log_p.copy()
+    log_p[rows, known] = -math.inf
+    total = np.exp(log_p).sum(axis=1)
+    return log_p[:, :-1] - np.log(np.where(total > 0.0, total, 1.0))[:, None], unseen

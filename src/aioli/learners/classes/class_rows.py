@@ -67,12 +67,13 @@ class ClassRowsLearner(PlaysClasses[ClassRows]):
 
     def _play_rows(
         self, rows: ClassRows, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
-    ) -> None:
+    ) -> Vector | None:
         if self.n_features_ is None:
             self._begin(rows.width)
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
             self._play_chunk(chunk, codes[part], stakes[part], is_new[part], log_p[part])
+        return None
 
     def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
         """Play rows in order, a class being added in front of the row that brings it."""
@@ -86,7 +87,8 @@ class ClassRowsLearner(PlaysClasses[ClassRows]):
                 part = slice(end, end + 1)
                 before = int(codes[end])
                 if before:
-                    log_p[part, :before] = self._log_probabilities(X[part])
+                    said = self._log_probabilities(X[part])
+                    log_p[part, : said.shape[1]] = said
                 self._add_class(X[end])
                 self._play(X[part], codes[part], stakes[part])
             begin = end + 1

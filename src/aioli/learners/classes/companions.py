@@ -11,10 +11,12 @@ from aioli.learners.classes.experts import CLASS_SHARES, ClassExpert, ExpertStat
 from aioli.learners.classes.first_two import FirstTwoState
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
+from aioli.states.classes.forest import ClassForestState
 from aioli.states.classes.mixture import ClassMixture
 
 __all__ = ["Companions", "Cube", "Player"]
 
+LEAST = 1e-300  # a probability whose logarithm is a number
 TOGETHER, COUNTED = 8.0, 0.1  # prior shares of all softmax learners together, and of the class shares, beside 1 each
 
 Cube = NDArray[np.float64]
@@ -43,19 +45,21 @@ class Companions:
     mixture: ClassMixture
 
     @classmethod
-    def begin(cls, experts: Sequence[ClassExpert], width: int, classes: int, budget: str) -> Self:
+    def begin(
+        cls, experts: Sequence[ClassExpert], width: int, classes: int, budget: str, *, opened: bool = False
+    ) -> Self:
         """Return companions that have seen nothing."""
         prior = np.array([TOGETHER, *(expert.prior for expert in experts), COUNTED])
-        players = [Player(expert, expert.state(width, classes, budget)) for expert in experts]
+        players = [Player(expert, expert.state(width, classes, budget, opened)) for expert in experts]
         return cls(players, ClassMixture(prior, classes))
 
     def announce(self, said: Matrix, Z: Cube) -> Matrix:
         """Return the probabilities of all together, for rows of which the softmax learners said this."""
-        return self.mixture.announce(_with(said, Z))
+        return self.mixture.announce(self._with(said, Z))
 
     def combine(self, said: Matrix, Z: Cube, codes: Codes, weights: Vector) -> Matrix:
         """Return the probabilities announced row by row, and learn from the labels."""
-        return self.mixture.combine(_with(said, Z), codes, weights)
+        return self.mixture.combine(self._with(said, Z), codes, weights)
 
     def add_class(self) -> None:
         """Make room for one further class."""
@@ -70,18 +74,17 @@ class Companions:
         shares[CLASS_SHARES] += counted
         return shares | dict(zip([player.expert.name for player in self.players], own, strict=True))
 
-    def review(self, columns: int) -> set[str]:
+    def review(self, classes: int, columns: int) -> set[str]:
         """Let those go that have no influence, now and at the last review, and those outgrown; return their names."""
-        left = self.dismiss_outgrown(columns)
+        left = self.dismiss_outgrown(classes, columns)
         negligible = self.mixture.negligible()[1:].tolist()
         leaving = [i for i, player in enumerate(self.players) if negligible[i] and player.negligible]
         for player, unheard in zip(self.players, negligible, strict=True):
             player.negligible = unheard
         return left | self._dismiss(leaving)
 
-    def dismiss_outgrown(self, columns: int) -> set[str]:
+    def dismiss_outgrown(self, classes: int, columns: int) -> set[str]:
         """Let those go that do not play where there are so many classes and columns; return their names."""
-        classes = self.mixture.classes
         return self._dismiss([i for i, each in enumerate(self.players) if not each.expert.plays(classes, columns)])
 
     def _dismiss(self, leaving: Sequence[int]) -> set[str]:
@@ -92,7 +95,15 @@ class Companions:
         self.players = [player for i, player in enumerate(self.players) if i not in leaving]
         return names
 
+    def _with(self, said: Matrix, Z: Cube) -> Cube:
+        """Return the logarithms of what is said together, in front of what each companion announced."""
+        everybody = np.concatenate([np.log(said)[None], Z])
+        self.abstain(everybody)
+        return everybody
 
-def _with(said: Matrix, Z: Cube) -> Cube:
-    """Return the logarithms of what is said together, in front of what each companion announced."""
-    return np.concatenate([np.log(said)[None], Z])
+    def abstain(self, Z: Cube) -> None:
+        """Let a forest say of a class that nobody has seen what the softmax learners, the first in Z, say together."""
+        for i, player in enumerate(self.players, 1):
+            if isinstance(player.state, ClassForestState) and player.state.opened:
+                Z[i, :, -1] = Z[0, :, -1]
+                Z[i, :, :-1] += np.log(np.maximum(-np.expm1(Z[0, :, -1]), LEAST))[:, None]

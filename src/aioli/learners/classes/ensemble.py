@@ -26,8 +26,9 @@ from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.against_rest import RestState
 from aioli.states.classes.base_views import BaseViews
+from aioli.states.classes.forest import ClassForestState
 from aioli.states.classes.mixture import ClassMixture
-from aioli.states.classes.shared import FEWEST
+from aioli.states.classes.shared import FEWEST, SharedState
 from aioli.states.classes.views import SeenView
 
 __all__ = ["ClassEnsemble"]
@@ -56,19 +57,24 @@ class ClassEnsemble:
         How many there are at the beginning.
     budget
         "fast", "usual" or "best": whether a forest plays, and how large it is.
+    opened
+        Whether the last class stands for all that nobody has seen. The row that brings a class is learned as of this
+        one, once `add_class` has made room for another to stand in its place.
     """
 
-    def __init__(self, experts: int | None, columns: int, classes: int, budget: str = "usual") -> None:
-        self.experts, self.budget = experts, budget
+    def __init__(
+        self, experts: int | None, columns: int, classes: int, budget: str = "usual", *, opened: bool = False
+    ) -> None:
+        self.experts, self.budget, self.opened = experts, budget, opened
         self.rounds = 0
         self.bases = BaseViews(columns)
         self.views: dict[str, SeenView] = {}  # by name
         self.players: list[Player] = []
         self.retired: set[str] = set()
         self._row: PreparedRow | None = None  # until somebody joins or leaves, or an array is replaced
-        starting = experts_for(classes, columns, budget)[:experts]
+        starting = experts_for(classes - opened, columns, budget)[:experts]
         beside = [expert for expert in starting if expert.is_companion]
-        self.companions = Companions.begin(beside, columns, classes, budget) if beside else None
+        self.companions = Companions.begin(beside, columns, classes, budget, opened=opened) if beside else None
         starting = [expert for expert in starting if not expert.is_companion]
         self.mixture = ClassMixture(np.array([*(expert.prior for expert in starting), SHARES_PRIOR]), classes)
         for expert in starting:
@@ -92,10 +98,17 @@ class ClassEnsemble:
         return shares if self.companions is None else self.companions.shares(shares)
 
     @property
-    def certified(self) -> RestState | None:
-        """The state of the expert that proves a bound, where it has played from the first row."""
+    def known(self) -> int:
+        """How many classes have been seen or declared."""
+        return self.classes - self.opened
+
+    def proven(self, tight: bool = False) -> tuple[float, float] | None:
+        """Return the certificate of the expert that proves a bound, and the losses that it is about.
+
+        None where no such expert has played from the first row.
+        """
         states = [player.state for player in self.players if isinstance(player.state, RestState)]
-        return states[0] if states else None
+        return states[0].proven(self.known, tight) if states else None
 
     # ---- playing
 
@@ -120,7 +133,9 @@ class ClassEnsemble:
     def prepared(self) -> PreparedRow:
         """Return room for a single row, and all that it takes to play it."""
         if self._row is None:
-            self._row = PreparedRow(self.bases, self.views, self.players, self.mixture, self.companions)
+            self._row = PreparedRow(
+                self.bases, self.views, self.players, self.mixture, self.companions, opened=self.opened
+            )
         return self._row
 
     def play_row(self, row: PreparedRow, code: int, weight: float) -> Matrix:
@@ -169,6 +184,19 @@ class ClassEnsemble:
 
     # ---- who plays
 
+    def opening(self) -> Self:
+        """Let a class that nobody has seen stand behind those known, for all that may come; return the ensemble."""
+        self.opened, self._row = True, None
+        for player in self._everybody:
+            if isinstance(player.state, (SharedState, ClassForestState)):
+                player.state.open_up()
+            else:
+                player.state.add_class()
+        self.mixture.add_class()
+        if self.companions is not None:
+            self.companions.mixture.add_class()
+        return self
+
     def add_class(self) -> None:
         """Make room for one further class, and let the experts that so many classes need join."""
         self._row = None
@@ -178,9 +206,9 @@ class ClassEnsemble:
         if self.companions is not None:
             self.companions.add_class()
             if self.rounds < REVIEW:  # many classes in the first rows: each would make a forest's nodes anew
-                self.retired |= self.companions.dismiss_outgrown(self.columns)
+                self.retired |= self.companions.dismiss_outgrown(self.known, self.columns)
         playing = {player.expert for player in self._everybody}
-        for expert in experts_for(self.classes, self.columns, self.budget)[: self.experts]:
+        for expert in experts_for(self.known, self.columns, self.budget)[: self.experts]:
             if expert not in playing and expert.name not in self.retired and not expert.is_companion:
                 total = sum(player.expert.prior for player in self.players) + expert.prior + SHARES_PRIOR
                 self.mixture = self.mixture.joined(expert.prior / total)
@@ -195,10 +223,10 @@ class ClassEnsemble:
             view = self.views.get(expert.view.name) or SeenView(expert.view, self.columns)
             self.views[expert.view.name] = view
             width = view.width
-        self.players.append(Player(expert, expert.state(width, self.classes, self.budget)))
+        self.players.append(Player(expert, expert.state(width, self.classes, self.budget, self.opened)))
 
     def _is_outgrown(self, expert: ClassExpert) -> bool:
-        return not expert.plays(self.classes, self.columns)
+        return not expert.plays(self.known, self.columns)
 
     def _review(self) -> None:
         """Retire the experts that have no influence, now and at the last review, and those outgrown and outplayed."""
@@ -213,7 +241,7 @@ class ClassEnsemble:
             player.negligible = bool(negligible[i])
         self._retire(leaving)
         if self.companions is not None:
-            self.retired |= self.companions.review(self.columns)
+            self.retired |= self.companions.review(self.known, self.columns)
 
     def _retire(self, leaving: Sequence[int]) -> None:
         if not leaving:
@@ -243,6 +271,7 @@ class ClassEnsemble:
             "experts": self.experts,
             "budget": self.budget,
             "rounds": self.rounds,
+            "opened": self.opened,
             "playing": names,
             "retired": sorted(self.retired),
         }
@@ -265,6 +294,7 @@ class ClassEnsemble:
         budget = given.text("budget") if "budget" in given.values else "fast"  # before there were budgets
         made = cls(1, 0, 0, require_budget(budget))
         made.experts, made.rounds, made.retired = given.optional_whole("experts"), given.whole("rounds"), set(retired)
+        made.opened = "opened" in given.values and given.flag("opened")
         made.bases, made.mixture, made.views = bases, mixture, {}
         made.players, made.companions = [], None
         if "companions" in given.parts:
@@ -273,7 +303,7 @@ class ClassEnsemble:
         for i, name in enumerate(names):
             part = given.part(f"state{i}")
             expert = known[name]
-            state = FirstTwoState.restore(part) if expert == FIRST_TWO else expert.restored(part)
+            state = FirstTwoState.restore(part) if expert == FIRST_TWO else expert.restored(part, made.opened)
             player = Player(expert, state, bool(negligible[i]))
             if player.reads != ROW and player.reads not in made.views:
                 part = given.part(f"view{len(made.views)}")

@@ -81,17 +81,17 @@ class ClassExpert:
         """The share of the mixture that it begins with, not yet normalised: most streams do not drift."""
         return 3.0 if self.forgetting == 1.0 and not self.is_companion else 1.0
 
-    def state(self, width: int, classes: int, budget: str) -> ExpertState:
-        """Return a fresh state of its game."""
+    def state(self, width: int, classes: int, budget: str, opened: bool) -> ExpertState:
+        """Return a fresh state of its game; where `opened`, the last class stands for those that nobody has seen."""
         if self.certified:
             return RestState(GAMES, width, classes)
         if self.kind == "naive Bayes":
             return NaiveBayesState(width, classes)
         if self.kind == "forest":
-            return ClassForestState(width, classes, TREES[budget])
-        return SharedState(SharedSpec(forgetting=self.forgetting), width, classes)
+            return ClassForestState(width, classes, TREES[budget], opened=opened)
+        return SharedState(SharedSpec(forgetting=self.forgetting, opened=opened), width, classes)
 
-    def restored(self, snapshot: Snapshot) -> ExpertState:
+    def restored(self, snapshot: Snapshot, opened: bool) -> ExpertState:
         """Return the state of a snapshot of its game."""
         if self.certified:
             return RestState.restore(snapshot, GAMES)
@@ -99,7 +99,7 @@ class ClassExpert:
             return NaiveBayesState.restore(snapshot)
         if self.kind == "forest":
             return ClassForestState.restore(snapshot)
-        return SharedState.restore(snapshot, SharedSpec(forgetting=self.forgetting))
+        return SharedState.restore(snapshot, SharedSpec(forgetting=self.forgetting, opened=opened))
 
     def plays(self, classes: int, columns: int) -> bool:
         """Return whether it is played where there are so many classes and columns."""

@@ -25,11 +25,15 @@ class ClassForestState:
         How many columns a row has, and how many classes there are.
     trees
         How many trees.
+    opened
+        Whether the last class stands for those that nobody has seen. The trees know nothing of it, which would cost
+        them 1 to 3 % of their loss: it has no probability here, and its place is left to the caller.
     """
 
-    def __init__(self, width: int, classes: int, trees: int) -> None:
-        self.forest = ForestState(width, classes, trees)
-        self.mixture = ClassMixture(np.ones(len(MEMBERS) + 1), classes)
+    def __init__(self, width: int, classes: int, trees: int, *, opened: bool = False) -> None:
+        self.opened = opened
+        self.forest = ForestState(width, classes - opened, trees)
+        self.mixture = ClassMixture(np.ones(len(MEMBERS) + 1), classes - opened)
 
     @property
     def width(self) -> int:
@@ -39,7 +43,7 @@ class ClassForestState:
     @property
     def classes(self) -> int:
         """How many classes there are."""
-        return self.forest.classes
+        return self.forest.classes + self.opened
 
     @property
     def trees(self) -> int:
@@ -52,19 +56,19 @@ class ClassForestState:
 
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the rows that these arrays hold."""
-        said = np.empty((len(MEMBERS), len(X), self.classes))
+        said = np.empty((len(MEMBERS), len(X), self.forest.classes))
         announced, combine = self.mixture.prepared(said, codes, weights)
 
         def play() -> None:
             said[...] = self.forest.play(X, codes, weights).transpose(1, 0, 2)
             combine()
-            np.log(announced, out=out)
+            np.log(announced, out=out[:, : self.forest.classes])
 
         return play
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        np.log(self.mixture.announce(_by_member(self.forest.consult(X))), out=out)
+        np.log(self.mixture.announce(_by_member(self.forest.consult(X))), out=out[:, : self.forest.classes])
 
     def grown(self, width: int, _places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows, new columns being behind those so far, and always 0 until now."""
@@ -77,10 +81,14 @@ class ClassForestState:
         self.forest = self.forest.with_class()
         self.mixture.add_class()
 
+    def open_up(self) -> None:
+        """Let one further class stand for those that nobody has seen."""
+        self.opened = True
+
     def snapshot(self) -> Snapshot:
         """Return the trees and their mixture."""
         parts = {"forest": self.forest.snapshot(), "mixture": self.mixture.snapshot()}
-        return Snapshot("ClassForestState", parts=parts)
+        return Snapshot("ClassForestState", {"opened": self.opened}, parts=parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -90,6 +98,7 @@ class ClassForestState:
         if mixture.experts != len(MEMBERS) or mixture.classes != forest.classes:
             raise SnapshotRefused(f"in a {given.kind}, trees of {forest.classes} classes came with another mixture")
         made = cls(0, 0, 1)
+        made.opened = "opened" in given.values and given.flag("opened")
         made.forest, made.mixture = forest, mixture
         return made
 

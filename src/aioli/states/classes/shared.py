@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Self
 
@@ -24,16 +24,20 @@ FEWEST = 8  # rows that are worth a block
 
 @dataclass(frozen=True)
 class SharedSpec:
-    """Hold the parameters of a shared game: ridge λ, radius B of the curvature, and what is kept each row, ρ."""
+    """Hold the parameters of a shared game: ridge λ, radius B of the curvature, and what is kept each row, ρ.
+
+    Where `opened`, the last class stands for those that nobody has seen.
+    """
 
     ridge: float = 0.1
     radius: float = 3.0
     forgetting: float = 1.0
+    opened: bool = False
 
     @property
     def rules(self) -> Vector:
         """The parameters, as the compiled loops read them."""
-        return np.array([self.ridge, self.radius, self.forgetting])
+        return np.array([self.ridge, self.radius, self.forgetting, float(self.opened)])
 
 
 class SharedState:
@@ -94,7 +98,7 @@ class SharedState:
     @property
     def _rules_within_blocks(self) -> Vector:
         """The parameters for wide rows, which forget at the end of a block."""
-        return SharedSpec(self.spec.ridge, self.spec.radius).rules
+        return replace(self.spec, forgetting=1.0).rules
 
     def _count_in(self, rows: int) -> None:
         """Count wide rows that do not go beyond their block, and forget where it ends."""
@@ -145,6 +149,12 @@ class SharedState:
         if self.classes > 1:
             line[0, 0] = -math.log1p(self.rows / self.classes)
         self.W = np.vstack([self.W, line])
+
+    def open_up(self) -> None:
+        """Let one further class stand for those that nobody has seen."""
+        self.add_class()
+        self.spec = replace(self.spec, opened=True)
+        self._rules = self.spec.rules
 
     def snapshot(self) -> Snapshot:
         """Return P, W and how many rows were played."""

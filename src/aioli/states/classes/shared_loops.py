@@ -8,7 +8,8 @@ The curvature is the mean over contrasts of the softmax's own (`numerics.softmax
 
 $$\tfrac h2 = \frac1{K-1}\Bigl(\sum_k \pi_k - \frac{\sum_k\pi_k^2}{\sum_k\pi_k}\Bigr),$$
 
-and with $s = \tfrac h2/(1 + \tfrac h2 v)$, $g = p - e_y$ and $r = p - \tfrac1K$
+where a class that stands for those which nobody has seen is not counted in K. With
+$s = \tfrac h2/(1 + \tfrac h2 v)$, $g = p - e_y$ and $r = p - \tfrac1K$
 
 $$W \leftarrow W - \tfrac12\bigl(g + sv(r - g)\bigr)k^\top, \qquad
   P \leftarrow \rho(P - s\,kk^\top) + (1-\rho)I/\lambda.$$
@@ -25,8 +26,8 @@ from aioli.outcomes.two_classes import HEAVY
 
 __all__ = ["BLOCK", "FORGETTING", "RULES", "consult_rows", "play_block", "play_rows"]
 
-RULES = 3
-RIDGE, RADIUS, FORGETTING = range(RULES)
+RULES = 4
+RIDGE, RADIUS, FORGETTING, UNSEEN = range(RULES)  # the last: how many lines stand for classes that no row has had
 BLOCK = 64  # rows that share one product with P
 STEPS = 60  # of Newton: four or five are usual
 SETTLED = 1e-7  # a step after which the next would be below the digits of z: Newton's error is its square
@@ -95,7 +96,8 @@ def answer(
     squares = 0.0
     for k in range(K):
         squares += pi[k] * pi[k]
-    half = stake * (total - squares / total) / (K - 1) if K > 1 and total > 0.0 else 0.0
+    contrasts = max(K - 1.0 - rules[UNSEEN], 1.0)
+    half = stake * (total - squares / total) / contrasts if K > 1 and total > 0.0 else 0.0
     s = half / (1.0 + half * v)
     for k in range(K):
         g = stake * (p[k] - (1.0 if k == y else 0.0))
