@@ -110,6 +110,11 @@ def elementwise(function: Callable[..., float], signature: str) -> Callable[...,
         return _loop_of(function, arguments=signature.count("f8") - 1)
 
     def broadcasting(*values: object) -> Vector:
+        vectors = [value for value in values if type(value) is np.ndarray and _is_vector(value)]
+        if len(vectors) == len(values) and len({vector.size for vector in vectors}) == 1:  # as nearly always
+            answer = np.empty(vectors[0].size)
+            loop()(*vectors, answer)
+            return answer
         arrays = np.broadcast_arrays(*(np.asarray(value, dtype=np.float64) for value in values))
         out = np.empty(arrays[0].shape)
         loop()(*(np.ascontiguousarray(array).reshape(-1) for array in arrays), out.reshape(-1))
@@ -117,6 +122,11 @@ def elementwise(function: Callable[..., float], signature: str) -> Callable[...,
         return answers
 
     return broadcasting
+
+
+def _is_vector(array: NDArray[np.generic]) -> bool:
+    """Return whether a compiled loop takes the array as it is: of float64, in one dimension and without gaps."""
+    return array.ndim == 1 and array.dtype == np.float64 and array.flags.carray
 
 
 def _loop_of(function: Callable[..., float], arguments: int) -> Callable[..., None]:

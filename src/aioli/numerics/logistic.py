@@ -6,7 +6,17 @@ import numpy as np
 
 from aioli.numerics.compiling import Vector, compiled, elementwise
 
-__all__ = ["finite_logit", "finite_logit_many", "logit", "sigmoid", "sigmoid_many", "softplus", "softplus_many"]
+__all__ = [
+    "finite_logit",
+    "finite_logit_many",
+    "logit",
+    "loss",
+    "loss_many",
+    "sigmoid",
+    "sigmoid_many",
+    "softplus",
+    "softplus_many",
+]
 
 LEAST, MOST = float(np.finfo(float).tiny), 1.0 - 2.0**-53  # probabilities whose log-odds are finite
 
@@ -32,7 +42,14 @@ def logit(p: float) -> float:
     return math.log(p) - math.log1p(-p)
 
 
+@compiled("f8(f8,f8)")
+def loss(z: float, y: float) -> float:
+    r"""Return $\log(1 + e^z) - yz$ for a label of 0 or 1, without the cancellation. O(1)."""
+    return softplus(-z if y == 1.0 else z)
+
+
 softplus_many = elementwise(softplus, "f8(f8)")
+loss_many = elementwise(loss, "f8(f8,f8)")
 sigmoid_many = elementwise(sigmoid, "f8(f8)")
 logit_many = elementwise(logit, "f8(f8)")
 
@@ -44,4 +61,4 @@ def finite_logit(p: float) -> float:
 
 def finite_logit_many(p: Vector) -> Vector:
     """Return the log-odds of each probability, 0 and 1 being read as the normal numbers next to them. O(1) each."""
-    return logit_many(np.clip(p, LEAST, MOST))
+    return logit_many(np.minimum(np.maximum(p, LEAST), MOST))

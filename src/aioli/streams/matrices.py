@@ -39,7 +39,7 @@ class _NamesColumns(Protocol):
 
 def names_in(X: object) -> list[str] | None:
     """Return the names of a data frame's columns; None where X is none, or they are not strings or not distinct."""
-    if not isinstance(X, _NamesColumns):
+    if type(X) is np.ndarray or not isinstance(X, _NamesColumns):  # to ask an array would take longer than a short game
         return None
     names = [name for name in X.columns if isinstance(name, str)]
     return names if names and len(set(names)) == len(list(X.columns)) else None

@@ -10,6 +10,7 @@ from aioli import AIOLI, OGD, Auto, Nystrom, RandomFeatures
 from aioli.errors import CapabilityMissing
 from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture
 from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
+from aioli.learners.kernel.few_rows import FEW
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY
@@ -31,7 +32,7 @@ def mixture_of(learner: FeatureMapLearner) -> BandwidthMixture:
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_a_ticket_keeps_what_each_bandwidth_said(make: Callable[[], FeatureMapLearner]) -> None:
-    X, y = waves(200)
+    X, y = waves(150 + FEW)  # as many as are asked for by matrix products
     learner = make()
     learner.learn_many(X[:150], y[:150])
     tickets = learner.announce_many(X[150:])
@@ -39,7 +40,7 @@ def test_a_ticket_keeps_what_each_bandwidth_said(make: Callable[[], FeatureMapLe
     assert mixture.scaling is not None
     for i, each in enumerate(mixture.maps):
         assert_array_equal(tickets.memory[:, i], each.logits(mixture.scaling(X[150:])))
-    assert tickets.memory.shape == (50, len(RATIOS) + MEMORY)
+    assert tickets.memory.shape == (FEW, len(RATIOS) + MEMORY)
     learner.learn_many(X[150:], y[150:], announced=tickets)
     assert mixture.combination.late is not None
     assert mixture.combination.late.awake

@@ -1,7 +1,5 @@
 """The linear experts of `Auto` together with companions that bend, heard as one."""
 
-import copy
-import itertools
 import math
 from collections.abc import Sequence
 from typing import Self
@@ -10,21 +8,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import AnnouncementRefused, SnapshotRefused
-from aioli.learners.announcements import Delayed, Late
+from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.auto.auditions import Auditions
 from aioli.learners.auto.companions import Companion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
 from aioli.learners.auto.experts import Expert
+from aioli.learners.auto.members import Members
 from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit, sigmoid, sigmoid_many, softplus_many
+from aioli.numerics.logistic import finite_logit, loss_many, sigmoid, sigmoid_many, softplus_many
+from aioli.numerics.logistic import loss as loss_of
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
 from aioli.states.mixture.views import LONGEST
-from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
+from aioli.streams.rows import Rows, as_label, as_logits, as_weights, is_logit
 
 __all__ = ["BendingEnsemble"]
 
@@ -53,12 +53,14 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     def __init__(self, dense: DenseEnsemble, companions: Sequence[Companion]) -> None:
         RowsLearner.__init__(self)
         self.dense = dense
-        self.companions: list[Companion | None] = list(companions)  # None has retired
-        self._fresh = copy.deepcopy(list(companions))
-        self._names_of = [companion.names for companion in companions]
-        shares = [(1.0 - LINEAR) / len(companions) / len(names) for names in self._names_of for _ in names]
-        self._combination = Combination(np.array([LINEAR, *shares]))
-        self._auditions = Auditions(self._members)
+        self._members = Members(companions)
+        self._combination = Combination(self._members.prior(LINEAR))
+        self._auditions = Auditions(self._members.places)
+
+    @property
+    def companions(self) -> Sequence[Companion | None]:
+        """The companions, None in place of one that has retired."""
+        return self._members.companions
 
     # ---- one row
 
@@ -66,10 +68,19 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
         if isinstance(x, np.ndarray) and self._is_row(x):
             z = self.dense.predict_logit(x)  # refuses what is no row
-            if self._linear_alone:
+            if self._members.none_plays:
                 return z
-            return self._combination.logits(self._asked(x[None], np.array([z]))).item()
+            return self._combination.logits(self._members.consult(x[None], np.array([z]))).item()
         return super().predict_logit(x)
+
+    def announce(self, x: object) -> Announcement:
+        """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
+        if isinstance(x, np.ndarray) and self._is_row(x):
+            said = self.dense._announce_row(x)
+            if said is not None:
+                logits, memory = self._announce_with(x[None], np.array([said[0]]), said[1][None])
+                return self._ledger.issue_one(self._auditions.rounds, logits.item(), memory[0])
+        return super().announce(x)
 
     def learn(
         self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
@@ -78,25 +89,51 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        plain = weight == 1.0 and announced is None and (logit is None or is_logit(logit))
-        if not plain or not isinstance(x, np.ndarray) or not self._is_row(x):
-            return self._learn_one(x, y, weight, logit, announced)
-        p = self.dense.learn(x, y)  # refuses what is no row, or no label
-        z, label, one = np.array([finite_logit(p)]), np.array([LABELS[y]]), np.ones(1)
-        linear = softplus_many(np.where(label == 1.0, -z, z))
-        if self._linear_alone:
-            said = z
-            self._auditions.losses[0] += linear[0]
+        if weight == 1.0 and isinstance(x, np.ndarray) and self._is_row(x):
+            if announced is None and (logit is None or is_logit(logit)):
+                p = self.dense.learn(x, y)  # refuses what is no row, or no label
+                return self._learn_with(x, as_label(y), finite_logit(p), logit)
+            if announced is not None and logit is None and is_logit(announced.logit):
+                p_announced = self._learn_row_announced(x, as_label(y), announced)
+                if p_announced is not None:
+                    return p_announced
+        return self._learn_one(x, y, weight, logit, announced)
+
+    def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
+        """Learn one row that was announced; return the probability announced, None where that is not the way."""
+        memory, width = announced.memory, self._combination.memory_width
+        if self.dense._learning is None or not self.dense.has_announced or memory is None or memory.size <= width:
+            return None
+        self._ledger.settle_one(announced)
+        p: float | None = None
+        delay = float(self._ledger.late_one(announced, self._auditions.rounds))
+        try:
+            own = self.dense._memory_of(np.ascontiguousarray(memory[width:]))  # refuses what is not its own
+            p = self.dense._learn_row_late(x, label, own, memory.item(0), delay)
+        finally:
+            if p is None:  # no row, as the border will say
+                self._ledger.reopen_one(announced)
+        if p is None:
+            return None
+        kept = np.ascontiguousarray(memory[:width])[None]
+        return self._learn_with(x, label, memory.item(0), announced.logit, kept, delay)
+
+    def _learn_with(
+        self, x: Vector, y: float, z: float, logit: float | None, kept: Matrix | None = None, delay: float = 0.0
+    ) -> float:
+        """Learn one row that the linear experts have learned, of which they said z; return what was announced."""
+        alone, label, one, linear = self._members.none_plays, np.array([y]), np.ones(1), loss_of(z, y)
+        if alone:
+            said = z if logit is None else logit
+            self._auditions.losses[0] += linear
+            self._auditions.count(np.array([loss_of(said, y)]), one, late=logit is not None)
         else:
-            said = self._combination.answer(self._played(x[None], z, label, one), label, one)
-        if logit is not None:
-            said = np.array([logit])
-        loss = softplus_many(np.where(label == 1.0, -said, said))
-        if not self._linear_alone:
-            self._auditions.count_gains(linear - loss, linear, one)
-        self._auditions.count(loss, one, late=logit is not None)
+            Z = self._members.play(x[None], np.array([z]), label, one)
+            answered = self._combination.answer(Z, label, one, kept, None if kept is None else np.array([delay]))
+            said = answered.item() if logit is None else logit
+            self._auditions.count_row(Z, y, linear, loss_of(said, y), logit is not None, delay)
         self._review_when_due()
-        return sigmoid(said.item())
+        return sigmoid(said)
 
     # ---- what it knows
 
@@ -132,7 +169,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert and each companion's member holds now: 0 if it has retired."""
         linear, *others = self._combination.shares.tolist()
-        names = [name for names in self._names_of for name in names]
+        names = [name for names in self._members.names for name in names]
         return {name: linear * share for name, share in self.dense.weights_.items()} | dict(
             zip(names, others, strict=True)
         )
@@ -144,17 +181,13 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         names_after = self._names_after_growing(columns, names)
         self.dense.grow(columns, names)
         self._names = names_after
-        for companion in self.companions:
-            if companion is not None:
-                companion.grow(columns)
+        self._members.grow(columns)
         return self
 
     def snapshot(self) -> Snapshot:
         """Return the linear experts, the companions that still play, and the mixture of them all."""
         parts = {"dense": self.dense.snapshot(), "combination": self._combination.snapshot(), **self._ledger_part}
-        for i, companion in enumerate(self.companions):
-            if companion is not None:
-                parts[f"companion{i}"] = companion.snapshot()
+        parts |= self._members.snapshots()
         return Snapshot("BendingEnsemble", {"names": self._names}, self._auditions.arrays(), parts)
 
     @classmethod
@@ -167,18 +200,13 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         """Take over what an ensemble of the same companions remembered; return this ensemble."""
         given = snapshot.of("BendingEnsemble")
         members = given.part("combination").part("mixture").array("prior", (None,)).size
-        earlier = [companion for companion in self._fresh if not companion.joined_later]
+        earlier = [companion for companion in self._members.fresh if not companion.joined_later]
         if members == 1 + sum(len(companion.names) for companion in earlier) < self._combination.members:
             BendingEnsemble.__init__(self, self.dense, earlier)  # a file from before the others were there
         self.dense = DenseEnsemble.restore(given.part("dense"))
         self._combination = Combination.restore(given.part("combination"), self._combination.members)
         self._auditions.recall(given)
-        for i, companion in enumerate(self.companions):
-            name = f"companion{i}"
-            if companion is not None and name in given.parts:
-                self.companions[i] = companion.recalled(given.part(name))
-            else:
-                self.companions[i] = None
+        self._members.recall(given)
         self._take_names(given)
         return self
 
@@ -192,41 +220,26 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         plain = type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray
         return plain and x.size == self.n_features_
 
-    def _asked(self, X: Matrix, linear: Vector) -> Matrix:
-        """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
-        parts = [linear[:, None]]
-        for names, companion in zip(self._names_of, self.companions, strict=True):
-            parts.append(np.zeros((len(X), len(names))) if companion is None else companion.consult(X))
-        return _together(parts)
-
-    def _played(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
-        """Let the companions learn the rows; return the log-odds of every member before the labels."""
-        parts = [linear[:, None]]
-        for names, companion in zip(self._names_of, self.companions, strict=True):
-            parts.append(np.zeros((len(X), len(names))) if companion is None else companion.play(X, y, weights))
-        Z = _together(parts)
-        self._auditions.losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
-        return Z
-
-    def _consult(self, rows: Rows, linear: Vector) -> Matrix:
-        return np.concatenate([self._asked(chunk, linear[start : start + len(chunk)]) for start, chunk in rows])
-
-    @property
-    def _linear_alone(self) -> bool:
-        """Whether all companions have retired: then what the linear experts say is what is announced."""
-        return all(companion is None for companion in self.companions)
-
     def _logits(self, rows: Rows) -> Vector:
         linear = self.dense._logits(rows)
-        return linear if self._linear_alone else self._combination.logits(self._consult(rows, linear))
+        if self._members.none_plays:
+            return linear
+        said = [self._members.consult(chunk, linear[start : start + len(chunk)]) for start, chunk in rows]
+        return self._combination.logits(np.concatenate(said))
 
     def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
-        linear, kept = self.dense._announce(rows)
-        if self._linear_alone:  # should companions play when the label comes, the row counts as one not announced
-            nothing = np.full((len(rows), self._combination.memory_width), math.nan)
+        parts = [self._announce_with(chunk, *self.dense._announce_checked(chunk)) for _, chunk in rows]
+        if len(parts) == 1:
+            return parts[0]
+        return np.concatenate([logits for logits, _ in parts]), np.concatenate([memory for _, memory in parts])
+
+    def _announce_with(self, X: Matrix, linear: Vector, kept: Matrix) -> tuple[Vector, Matrix]:
+        """Return the log-odds of rows and their announcements' memory, given those of the linear experts."""
+        if self._members.none_plays:  # should companions play when the label comes, the row counts as one not announced
+            nothing = np.full((len(X), self._combination.memory_width), math.nan)
             nothing[:, 0] = linear
             return linear, np.concatenate([nothing, kept], axis=1)
-        logits, kept_too = self._combination.announce(self._consult(rows, linear))
+        logits, kept_too = self._combination.announce(self._members.consult(X, linear))
         return logits, np.concatenate([kept_too, kept], axis=1)
 
     def _forget_announcing(self) -> None:
@@ -250,7 +263,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         for start, chunk in rows:
             first = 0
             while first < len(chunk):
-                here = slice(first, first + self._auditions.rows_to_review(self._linear_alone))
+                here = slice(first, first + self._auditions.rows_to_review(self._members.none_plays))
                 X = chunk[here]
                 part = slice(start + first, start + first + len(X))
                 late_rows = None if delayed is None else delayed.of(part)
@@ -260,27 +273,24 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
 
     def _learn_part(self, X: Matrix, y: Vector, weights: Vector, late: Vector, delayed: Delayed | None) -> Vector:
         """Learn rows up to a review; return the log-odds announced, those of `late` where it is not NaN."""
-        rows = Rows(X, intercept=False, widest=LONGEST)
-        kept = None
         if delayed is None:
-            linear = np.empty(len(X))
-            self.dense._learn_rows(rows, y, weights, np.full(len(X), math.nan), linear, None)
+            kept, linear = None, self.dense._learn_checked(X, y, weights, None)
         else:
-            kept = np.ascontiguousarray(delayed.memory[:, : self._combination.memory_width])
-            own = np.ascontiguousarray(delayed.memory[:, self._combination.memory_width :])
-            linear = kept[:, 0].copy()
-            self.dense._answer(rows, y, weights, Delayed(linear, own, delayed.late))
-        alone = self._linear_alone
-        linear_losses = softplus_many(np.where(y == 1.0, -linear, linear))
+            width = self._combination.memory_width
+            kept, own = delayed.memory[:, :width].copy(), np.ascontiguousarray(delayed.memory[:, width:])
+            linear = self.dense._learn_checked(X, y, weights, Delayed(kept[:, 0].copy(), own, delayed.late))
+        alone = self._members.none_plays
+        linear_losses = loss_many(linear, y)
         if alone:
             said = linear
             self._auditions.losses[0] += weights @ linear_losses
         else:
-            Z = self._played(X, linear, y, weights)
+            Z = self._members.play(X, linear, y, weights)
+            self._auditions.losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
             said = self._combination.answer(Z, y, weights, kept, None if delayed is None else delayed.late)
         in_time = np.isnan(late)
         said = np.where(in_time, said, late)
-        losses = softplus_many(np.where(y == 1.0, -said, said))
+        losses = loss_many(said, y)
         if not alone:
             rows_late = None if delayed is None else delayed.late
             self._auditions.count_gains(linear_losses - losses, linear_losses, weights, rows_late)
@@ -290,34 +300,22 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
 
     def _review_when_due(self) -> None:
         """Retire companions that are not worth their time; let them begin anew much later, or when losses rise."""
-        if not self._auditions.due(self._linear_alone):
+        if not self._auditions.due(self._members.none_plays):
             return
-        if self._linear_alone:
+        if self._members.none_plays:
             if self._auditions.begins_anew():
                 self._begin_anew()
             return
-        playing = [companion is not None for companion in self.companions]
-        dismissed = [companion is not None and companion.dismissed for companion in self.companions]
+        companions = self._members.companions
+        playing = [companion is not None for companion in companions]
+        dismissed = [companion is not None and companion.dismissed for companion in companions]
         for leaving in self._auditions.retiring(playing, dismissed, self._combination.negligible()):
-            self.companions[leaving] = None
-            for member in self._members[leaving]:
+            companions[leaving] = None
+            for member in self._auditions.members[leaving]:
                 self._combination.retire(member)
 
     def _begin_anew(self) -> None:
-        for i, members in enumerate(self._members):
-            self.companions[i] = copy.deepcopy(self._fresh[i])
-            for member in members:
-                self._combination.revive(member, (1.0 - LINEAR) / len(self._members) / len(members))
+        self._members.begin_anew()
+        for member, share in enumerate(self._members.prior(LINEAR).tolist()[1:], 1):
+            self._combination.revive(member, share)
         self._auditions.begin()
-
-    @property
-    def _members(self) -> list[list[int]]:
-        """The places of each companion's members in the mixture, behind the linear experts'."""
-        places = np.cumsum([1, *(len(names) for names in self._names_of)]).tolist()
-        return [list(range(first, last)) for first, last in itertools.pairwise(places)]
-
-
-def _together(parts: list[Matrix]) -> Matrix:
-    """Return the log-odds of all members side by side: who says nothing of its own says what the first does."""
-    Z = np.concatenate(parts, axis=1)
-    return np.ascontiguousarray(np.where(np.isnan(Z), Z[:, :1], Z))

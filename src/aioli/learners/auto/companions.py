@@ -1,6 +1,7 @@
 """Companions of the linear experts: learners of what bends, each heard by the log-odds of its members."""
 
 from abc import ABC, abstractmethod
+from contextlib import AbstractContextManager, nullcontext
 from typing import Self
 
 import numpy as np
@@ -117,14 +118,19 @@ class KernelCompanion(Companion):
 
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
-        with one_blas_thread():  # a product on two threads may round apart from one on one
-            return self._learner.predict_logit_many(np.clip(X, -FARTHEST, FARTHEST))[:, None]
+        near = _within_reach(X)
+        with self._products(near):
+            return self._learner.logits_of_checked(near)[:, None]
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
-        stakes = np.minimum(weights, self._learner._base.heaviest)
-        with one_blas_thread():
-            return finite_logit_many(self._learner.learn_many(np.clip(X, -FARTHEST, FARTHEST), y, stakes))[:, None]
+        near, stakes = _within_reach(X), np.minimum(weights, self._learner._base.heaviest)
+        with self._products(near):
+            return finite_logit_many(self._learner.play_checked(near, y, stakes))[:, None]
+
+    def _products(self, X: Matrix) -> AbstractContextManager[None]:
+        """Keep BLAS to one thread where rows need it: a product on two may round apart from one on one."""
+        return nullcontext() if self._learner.plays_at_once(X) else one_blas_thread()
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
@@ -147,3 +153,8 @@ class KernelCompanion(Companion):
     def recalled(self, snapshot: Snapshot) -> Self:
         """Return an equal companion."""
         return self.restore(snapshot)
+
+
+def _within_reach(X: Matrix) -> Matrix:
+    """Return the rows with cells of which random features can be made."""
+    return np.asarray(np.minimum(np.maximum(X, -FARTHEST), FARTHEST))

@@ -24,7 +24,6 @@ from aioli.states.mixture.late_row import announce_row_late, learn_row_late
 from aioli.states.mixture.mixture import Mixture
 from aioli.states.mixture.single_row import (
     DONE,
-    NO_ROW,
     ROUNDS,
     TOTALS,
     learn_row,
@@ -37,6 +36,7 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 __all__ = ["DenseEnsemble"]
 
 HEAVIEST = 1e6  # a weight that costs no expert its digits
+ONE_BY_ONE = 4  # rows up to which a call a row costs less than making blocks of them
 IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
 
 
@@ -74,18 +74,25 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(K d²)."""
-        late = self._late
-        if late is not None and self._predicting is not None and type(x) is ndarray:
-            memory = self._nothing.copy()
-            try:
-                z = announce_row_late(*self._predicting, late.numbers, late.experts, late.stacker, x, memory)
-                if z == z:
-                    if self._places is not None:
-                        memory = self._spread(memory[None])[0]
-                    return self._ledger.issue_one(self._totals.item(ROUNDS), z, memory)
-            except TypeError:  # another type of number, or another layout
-                pass
+        if type(x) is ndarray:
+            said = self._announce_row(x)
+            if said is not None:
+                return self._ledger.issue_one(self._totals.item(ROUNDS), *said)
         return super().announce(x)
+
+    def _announce_row(self, x: ndarray) -> tuple[float, Vector] | None:
+        """Return the log-odds of one row and its announcement's memory; None where that is not the way."""
+        late = self._late
+        if late is None or self._predicting is None:
+            return None
+        memory = self._nothing.copy()
+        try:
+            z = announce_row_late(*self._predicting, late.numbers, late.experts, late.stacker, x, memory)
+        except TypeError:  # another type of number, or another layout
+            return None
+        if z != z:
+            return None
+        return z, memory if self._places is None else self._spread(memory[None])[0]
 
     def learn(
         self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
@@ -228,6 +235,31 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         self._hear_announcements()
         self._learn_rows(rows, labels, row_weights, delayed.logits, np.empty(len(rows)), delayed)
 
+    def _announce_checked(self, X: Matrix) -> tuple[Vector, Matrix]:
+        """Return the log-odds of rows that have passed the border, and their announcements' memory."""
+        if len(X) == 1:
+            said = self._announce_row(X[0])
+            if said is not None:
+                return np.array([said[0]]), said[1][None]
+        return self._announce(Rows(X, intercept=False, widest=LONGEST))
+
+    def _learn_checked(self, X: Matrix, y: Vector, weights: Vector, delayed: Delayed | None) -> Vector:
+        """Learn rows that have passed the border, announced now or as `delayed` says; return what was announced."""
+        if self._views is None:
+            self._begin(X.shape[1])
+        if delayed is None:
+            announced = np.empty(len(X))
+            self._learn_chunk(X, y, weights, np.full(len(X), math.nan), announced, None)
+            return announced
+        self._hear_announcements()
+        if len(X) > ONE_BY_ONE or not (weights == 1.0).all():
+            self._learn_chunk(X, y, weights, delayed.logits, np.empty(len(X)), delayed)
+            return delayed.logits
+        late = delayed.late.tolist(), delayed.logits.tolist(), y.tolist()
+        for x, memory, delay, logit, label in zip(X, delayed.memory, *late, strict=True):
+            self._learn_row_late(x, label, self._memory_of(memory), logit, delay)
+        return delayed.logits
+
     def _learn_one_announced(self, x: Vector, label: float, logit: float) -> float | None:
         """Learn one row whose log-odds were announced; return their probability, None where that is not the way."""
         learning = self._learning
@@ -245,36 +277,39 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
     def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
         """Learn one row once rows have been announced; return the probability announced, None where x is refused."""
+        if announced is None:
+            return self._learn_row_late(x, label, self._nothing, math.nan, 0.0)
+        if announced.logit != announced.logit:  # which would say that the row comes in time
+            return None
+        self._ledger.settle_one(announced)
+        p: float | None = None
+        try:
+            late = self._ledger.late_one(announced, self._totals.item(ROUNDS))
+            p = self._learn_row_late(x, label, self._memory_of(announced.memory), announced.logit, late)
+        finally:
+            if p is None:
+                self._ledger.reopen_one(announced)
+        return p
+
+    def _learn_row_late(self, x: Vector, label: float, memory: Vector, logit: float, late: float) -> float | None:
+        """Learn one row that was announced as `memory` says, or is now where that is NaN; None where x is refused."""
         layer, learning = self._late, self._learning
         assert layer is not None
         assert learning is not None
-        memory, logit, late, outcome = self._nothing, math.nan, 0.0, NO_ROW
-        if announced is not None:
-            if announced.logit != announced.logit:  # which would say that the row comes in time
-                return None
-            self._ledger.settle_one(announced)
-        try:
-            if announced is not None:
-                memory, logit = self._memory_of(announced), announced.logit
-                late = self._ledger.late_one(announced, self._totals.item(ROUNDS))
-            given = layer.numbers, layer.experts, layer.stacker, memory, logit, late, x, label
-            outcome = learn_row_late(*learning, *given, 0)
-            while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
-                self.states[outcome].factor()
-                outcome = learn_row_late(*learning, *given, outcome)
-        finally:
-            if outcome != DONE and announced is not None:
-                self._ledger.reopen_one(announced)
+        given = layer.numbers, layer.experts, layer.stacker, memory, logit, late, x, label
+        outcome = learn_row_late(*learning, *given, 0)
+        while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
+            self.states[outcome].factor()
+            outcome = learn_row_late(*learning, *given, outcome)
         if outcome != DONE:
             return None
         p: float = self._logits_of_row.item(-1)
         self._review_when_due()
         return p
 
-    def _memory_of(self, announced: Announcement) -> Vector:
+    def _memory_of(self, memory: Vector | None) -> Vector:
         """Return the memory of an announcement without the numbers of experts that have retired since."""
-        memory = announced.memory
         if self._places is None and memory is not None and memory.size == self._nothing.size:
             return memory
-        kept: Vector = self._gather(announced.row.memory)[0]
+        kept: Vector = self._gather(np.empty((1, 0)) if memory is None else memory[None])[0]
         return kept

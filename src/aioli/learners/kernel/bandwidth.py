@@ -18,7 +18,7 @@ bandwidth.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
 import numpy as np
@@ -26,9 +26,10 @@ import numpy as np
 from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.base_learner import Forecaster
+from aioli.learners.kernel.few_rows import FEW, FewRows
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit_many, sigmoid_many, softplus_many
+from aioli.numerics.logistic import finite_logit_many, loss_many, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
@@ -56,6 +57,10 @@ class FeatureMaps(Protocol):
         """Make the map of a snapshot."""
         ...
 
+    def few_rows(self, scaling: Scaling, maps: Sequence[Forecaster]) -> FewRows | None:
+        """Return what plays few rows through all of these maps at once; None where nothing does."""
+        ...
+
 
 def require_bandwidth(bandwidth: object) -> float | None:
     """Return the bandwidth as a number, or None for "auto"; anything else is refused."""
@@ -77,6 +82,7 @@ class BandwidthMixture(Forecaster):
         self.scaling: Scaling | None = None
         self.maps: list[Forecaster] = []
         self.combination = Combination(np.ones(len(RATIOS)))
+        self._few: FewRows | None = None  # of these maps and this scaling, once there are few rows
 
     @property
     def width(self) -> int:
@@ -110,6 +116,10 @@ class BandwidthMixture(Forecaster):
         """Drop what came to life with the first announcement, which was taken back."""
         self.combination.forget_announcing()
 
+    def plays_at_once(self, X: Matrix) -> bool:
+        """Return whether these rows are so few that one compiled call plays them through all maps."""
+        return self._few_rows(X) is not None
+
     def play(self, X: Matrix, y: Vector, weights: Vector | None, delayed: Delayed | None) -> Vector:
         """Learn from the rows in order; return each row's probability before its label."""
         if delayed is not None and delayed.memory.shape[1] not in (0, self.combination.memory_width):
@@ -133,6 +143,7 @@ class BandwidthMixture(Forecaster):
         if self.scaling is not None:
             self.scaling = self.scaling.grown(columns)
             self.maps = [grown(feature_map, columns, i) for i, feature_map in enumerate(self.maps)]
+            self._few = None
 
     def certificate(self, tight: bool) -> Certificate:
         """Return the certificate of the bandwidth of most share plus the mixture's excess loss, summed over epochs.
@@ -187,8 +198,19 @@ class BandwidthMixture(Forecaster):
     def _heard(self) -> list[int]:
         return [i for i in range(len(self.maps)) if self.combination.mixture.prior[i] > 0.0]
 
+    def _few_rows(self, X: Matrix) -> FewRows | None:
+        """Return what plays these rows through all maps at once; None where they are many, or nothing does."""
+        if len(X) >= FEW or self.scaling is None:
+            return None
+        if self._few is None:
+            self._few = self.source.few_rows(self.scaling, self.maps)
+        return self._few
+
     def _asked(self, X: Matrix) -> Matrix:
         """Return each bandwidth's log-odds of each row, as if it came next; 0 before there is a map."""
+        few = self._few_rows(X)
+        if few is not None:
+            return few.consult(self.combination.mixture.prior, X)
         Z = np.zeros((len(X), len(RATIOS)))
         if self.scaling is not None:
             U = self.scaling(X)
@@ -196,25 +218,32 @@ class BandwidthMixture(Forecaster):
                 Z[:, i] = self.maps[i].logits(U)
         return Z
 
-    def _announced(self, U: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None = None) -> Vector:
+    def _announced(self, X: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None = None) -> Vector:
         """Let each map play the rows by itself; return the log-odds of the mixture of what they announced.
 
         A map plays late rows as if they came now: the difference to what it announced is in the mixture's excess loss.
         """
-        Z = np.zeros((len(U), len(RATIOS)))
-        plain = None if (stakes == 1.0).all() else stakes
-        for i in self._heard():
-            Z[:, i] = finite_logit_many(self.maps[i].play(U, y, plain, None))
+        few = self._few_rows(X)
+        Z = self._played(X, y, stakes) if few is None else few.play(self.combination.mixture.prior, X, y, stakes)
         if delayed is None or delayed.memory.shape[1] == 0:
             return self.combination.answer(Z, y, stakes)
         return self.combination.answer(Z, y, stakes, delayed.memory, delayed.late)
 
+    def _played(self, X: Matrix, y: Vector, stakes: Vector) -> Matrix:
+        """Let each map play the rows, by matrix products; return the log-odds of each map before each label."""
+        assert self.scaling is not None
+        U, Z = self.scaling(X), np.zeros((len(X), len(RATIOS)))
+        plain = None if (stakes == 1.0).all() else stakes
+        for i in self._heard():
+            Z[:, i] = finite_logit_many(self.maps[i].play(U, y, plain, None))
+        return Z
+
     def _play(self, X: Matrix, y: Vector, stakes: Vector, delayed: Delayed | None) -> Vector:
-        said = np.zeros(len(X)) if self.scaling is None else self._announced(self.scaling(X), y, stakes, delayed)
+        said = np.zeros(len(X)) if self.scaling is None else self._announced(X, y, stakes, delayed)
         if delayed is not None:
             said = np.where(np.isnan(delayed.logits), said, delayed.logits)
         self.tally[ROUNDS] += len(X)
-        self.tally[LOSS] += stakes @ softplus_many(np.where(y == 1.0, -said, said))
+        self.tally[LOSS] += stakes @ loss_many(said, y)
         return said
 
     def _review(self) -> None:
@@ -229,7 +258,7 @@ class BandwidthMixture(Forecaster):
                 self.tally[PAST_LOSS] = self.tally[LOSS]
             self._begin(now)
             if whole:
-                self._announced(now(rows), y, stakes)
+                self._announced(rows, y, stakes)
         elif self.rounds >= RETIRING:
             unheard = self.combination.negligible()
             for i in np.flatnonzero(unheard * self.unheard):
@@ -241,4 +270,5 @@ class BandwidthMixture(Forecaster):
         self.scaling = scaling
         self.maps = [self.source.fresh(self.width, ratio, i) for i, ratio in enumerate(RATIOS)]
         self.combination = self.combination.begun_anew()
+        self._few = None
         self.unheard[:] = 0.0

@@ -1,7 +1,7 @@
 """A learner over features of its rows: columns through the border, a map, and any learner of the package on it."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Self
 
@@ -190,10 +190,27 @@ class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[
         return rows
 
     def _logits(self, rows: Rows) -> Vector:
+        return np.concatenate([self.logits_of_checked(X) for _, X in rows])
+
+    def logits_of_checked(self, X: Matrix) -> Vector:
+        """Return the log-odds of rows that have passed the border, each as if it came next; changes nothing."""
         known = self._forecaster
         if known is None:
-            return np.zeros(len(rows))
-        return np.concatenate([known.logits(X) for _, X in _together(rows)])
+            return np.zeros(len(X))
+        return np.concatenate([known.logits(part) for _, part in _together([(0, X)])])
+
+    def play_checked(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
+        """Learn rows that have passed the border; return the probabilities announced, as `learn_many` does."""
+        self._forecaster = known = self._forecaster or self._begin(X.shape[1])
+        said = [
+            known.play(part, y[start : start + len(part)], weights[start : start + len(part)], None)
+            for start, part in _together([(0, X)])
+        ]
+        return np.concatenate(said)
+
+    def plays_at_once(self, X: Matrix) -> bool:
+        """Return whether these rows are so few that one compiled call plays them, and no matrix product."""
+        return isinstance(self._forecaster, BandwidthMixture) and self._forecaster.plays_at_once(X)
 
     def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
         self._require_late_labels()
@@ -242,7 +259,7 @@ class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[
         return self._maps().fresh(width, self._fixed, 0)
 
 
-def _together(rows: Rows) -> list[tuple[int, Matrix]]:
+def _together(rows: Iterable[tuple[int, Matrix]]) -> list[tuple[int, Matrix]]:
     """Return the rows, a few at a time, each few with the number of its first."""
     return [
         (start + first, chunk[first : first + TOGETHER])

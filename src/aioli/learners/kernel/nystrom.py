@@ -13,6 +13,7 @@ from aioli.learners.kernel.bandwidth import BandwidthMixture
 from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.dictionary import Dictionary, restricted
 from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
+from aioli.learners.kernel.scales import Scaling
 from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Capability, Learner, grows
 from aioli.numerics.compiling import Matrix, Vector, compiled
@@ -299,6 +300,9 @@ class NystromMaps:
         if restored.budget != self.budget or len(restored.dictionary) > self.budget:
             raise SnapshotRefused(f"in a NystromMap, {len(restored.dictionary)} points came of {self.budget}")
         return restored
+
+    def few_rows(self, _scaling: Scaling, _maps: Sequence[Forecaster]) -> None:
+        """Return None: a dictionary that may change with every row plays by itself."""
 
 
 def _residuals(F: Matrix) -> Vector:

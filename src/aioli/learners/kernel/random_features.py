@@ -10,6 +10,8 @@ from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.base_learner import BaseLearner, Forecaster
 from aioli.learners.kernel.feature_map_learner import FeatureMap, FeatureMapLearner
+from aioli.learners.kernel.few_rows import FewRows
+from aioli.learners.kernel.scales import Scaling
 from aioli.learners.parameters import require_whole
 from aioli.learners.protocol import Capability, Learner
 from aioli.numerics.compiling import Matrix, Vector
@@ -210,3 +212,9 @@ class FourierMaps:
         if len(restored.directions) != self.count:
             raise SnapshotRefused(f"in a FourierMap, {len(restored.directions)} directions came, not {self.count}")
         return restored
+
+    def few_rows(self, scaling: Scaling, maps: Sequence[Forecaster]) -> FewRows | None:
+        """Return what plays few rows through all of these maps at once; None where base learners are no `AIOLI`."""
+        known = [one for one in maps if isinstance(one, FourierMap)]
+        bandwidths = [one.bandwidth for one in known]
+        return FewRows.of(scaling, [one.directions for one in known], bandwidths, [one.base for one in known])

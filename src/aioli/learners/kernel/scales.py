@@ -127,9 +127,10 @@ class Sample:
     def keep(self, X: Matrix, y: Vector, weights: Vector) -> None:
         """Take in rows, no more than `until_due`."""
         chosen = slice(-self.seen % self.stride, None, self.stride)
-        new = np.column_stack([X[chosen], y[chosen], weights[chosen]])
-        self.table[self.count : self.count + len(new)] = new
-        self.count += len(new)
+        rows = X[chosen]
+        new = self.table[self.count : self.count + len(rows)]
+        new[:, :-2], new[:, -2], new[:, -1] = rows, y[chosen], weights[chosen]
+        self.count += len(rows)
         self.seen += len(X)
 
     def thin(self) -> None:

@@ -1,0 +1,97 @@
+"""The members of Auto's mixture: the linear experts as one, and behind them what each companion says."""
+
+import copy
+import itertools
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from aioli.learners.auto.companions import Companion
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.snapshots.tree import Snapshot
+
+__all__ = ["Members"]
+
+
+class Members:
+    """Hold the companions that play, and the places of what they say in the mixture; place 0 is the linear experts'.
+
+    Parameters
+    ----------
+    companions
+        None of which has learned from a row.
+    """
+
+    def __init__(self, companions: Sequence[Companion]) -> None:
+        self.companions: list[Companion | None] = list(companions)  # None has retired
+        self.fresh = copy.deepcopy(list(companions))
+        self.names = [companion.names for companion in companions]
+        ends = list(itertools.accumulate(map(len, self.names), initial=1))
+        self.count = ends[-1]  # of the members, the linear experts among them
+        self._parts = [slice(first, last) for first, last in itertools.pairwise(ends)]
+
+    @property
+    def places(self) -> list[list[int]]:
+        """The places of each companion's members."""
+        return [list(range(part.start, part.stop)) for part in self._parts]
+
+    @property
+    def none_plays(self) -> bool:
+        """Whether all companions have retired: then what the linear experts say is what is announced."""
+        return self.companions.count(None) == len(self.companions)
+
+    def prior(self, linear: float) -> Vector:
+        """Return the share of each member before the first row, given that of the linear experts."""
+        parts = [(1.0 - linear) / len(self.names) / len(names) for names in self.names for _ in names]
+        return np.array([linear, *parts])
+
+    def consult(self, X: Matrix, linear: Vector) -> Matrix:
+        """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
+        Z = np.zeros((len(X), self.count))
+        Z[:, 0] = linear
+        for part, companion in zip(self._parts, self.companions, strict=True):
+            if companion is not None:
+                Z[:, part] = companion.consult(X)
+        say_the_first(Z)
+        return Z
+
+    def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
+        """Let the companions learn the rows; return the log-odds of every member before the labels."""
+        Z = np.zeros((len(X), self.count))
+        Z[:, 0] = linear
+        for part, companion in zip(self._parts, self.companions, strict=True):
+            if companion is not None:
+                Z[:, part] = companion.play(X, y, weights)
+        say_the_first(Z)
+        return Z
+
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far."""
+        for companion in self.companions:
+            if companion is not None:
+                companion.grow(columns)
+
+    def begin_anew(self) -> None:
+        """Let all companions play, as if they had seen no row."""
+        self.companions = list(copy.deepcopy(self.fresh))
+
+    def snapshots(self) -> dict[str, Snapshot]:
+        """Return what each companion that plays remembers."""
+        playing = ((i, companion) for i, companion in enumerate(self.companions) if companion is not None)
+        return {f"companion{i}": companion.snapshot() for i, companion in playing}
+
+    def recall(self, snapshot: Snapshot) -> None:
+        """Let companions go on from what they remembered; those of which there is nothing have retired."""
+        for i, companion in enumerate(self.companions):
+            part = snapshot.parts.get(f"companion{i}")
+            self.companions[i] = None if companion is None or part is None else companion.recalled(part)
+
+
+@compiled("void(f8[:,::1])")
+def say_the_first(Z: Matrix) -> None:
+    """Let members that say nothing of their own, which is NaN, say what the first says. O(1) each."""
+    for t in range(len(Z)):
+        for i in range(1, Z.shape[1]):
+            if math.isnan(Z[t, i]):
+                Z[t, i] = Z[t, 0]

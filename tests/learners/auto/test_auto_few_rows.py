@@ -1,0 +1,104 @@
+"""Auto's short ways for one row and for few, while companions play: the same game as of many rows, but for rounding."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from aioli import Auto
+from aioli.errors import AnnouncementRefused, LabelRefused, RowRefused
+from aioli.learners.auto import auditions
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.numerics.compiling import Matrix, Vector
+
+ROUNDING = 1e-9  # experts and companions round apart where rows come in other numbers at a time
+
+
+def crossed(rows: int) -> tuple[Matrix, Vector]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(rows, 3))
+    return X, (np.sin(2.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) > 0.0).astype(np.float64)
+
+
+def counted(learner: Auto) -> Vector:
+    assert isinstance(learner._player, BendingEnsemble)
+    return learner._player._auditions.totals
+
+
+def late_game(X: Matrix, y: Vector, delay: int, as_lists: bool) -> tuple[Auto, Vector]:
+    """Play rows whose labels are so many rows late; lists go through the border, arrays by the short way."""
+    learner, waiting, said = Auto(), [], []
+    for t, x in enumerate(X):
+        waiting.append(learner.announce(x.tolist() if as_lists else x))
+        if t >= delay:
+            row = X[t - delay]
+            said.append(learner.learn(row.tolist() if as_lists else row, y[t - delay], announced=waiting[t - delay]))
+    return learner, np.array(said)
+
+
+@pytest.mark.parametrize("delay", [0, 6])
+def test_one_announced_row_by_the_short_way_is_one_through_the_border(
+    monkeypatch: pytest.MonkeyPatch, delay: int
+) -> None:
+    monkeypatch.setattr(auditions, "REVIEW", 64)
+    X, y = crossed(200)
+    short, said = late_game(X, y, delay, as_lists=False)
+    long, expected = late_game(X, y, delay, as_lists=True)
+    assert_allclose(said, expected, atol=ROUNDING)
+    assert_allclose(short.loss, long.loss, rtol=ROUNDING)
+    assert_allclose(float(short.certificate()), float(long.certificate()), rtol=1e-7)
+    assert_allclose(counted(short), counted(long), rtol=1e-7, atol=ROUNDING)
+
+
+@pytest.mark.parametrize("few", [1, 3, 16])
+def test_groups_of_announced_rows_are_announced_and_learned_as_one_by_one(few: int) -> None:
+    X, y = crossed(240)
+    whole, grouped = Auto(), Auto()
+    for learner in (whole, grouped):
+        learner.learn_many(X[:160], y[:160])
+    tickets = whole.announce_many(X[160:])
+    parts = [slice(first, first + few) for first in range(160, 240, few)]
+    groups = [grouped.announce_many(X[part]) for part in parts]
+    assert_allclose(np.concatenate([group.probabilities for group in groups]), tickets.probabilities, atol=ROUNDING)
+    whole.learn_many(X[160:], y[160:], announced=tickets)
+    for part, group in zip(parts, groups, strict=True):
+        grouped.learn_many(X[part], y[part], announced=group)
+    assert_allclose(grouped.predict_many(X[:20]), whole.predict_many(X[:20]), atol=ROUNDING)
+
+
+def test_a_refused_row_or_label_changes_nothing_on_the_short_way() -> None:
+    X, y = crossed(120)
+    learner = Auto()
+    learner.learn_many(X, y)
+    ticket = learner.announce(X[0])
+    bad = X[1].copy()
+    bad[1] = np.nan
+    before = learner.predict(X[2])
+    with pytest.raises(RowRefused):
+        learner.learn(bad, 1, announced=ticket)
+    with pytest.raises(LabelRefused):
+        learner.learn(X[0], 7, announced=ticket)
+    with pytest.raises(AnnouncementRefused):
+        learner.learn(X[0], 1, announced=Auto().announce(X[0]))
+    assert learner.predict(X[2]) == before
+    assert learner.learn(X[0], 1, announced=ticket) == ticket.probability
+    with pytest.raises(AnnouncementRefused, match="already"):
+        learner.learn(X[0], 1, announced=ticket)
+
+
+def test_one_row_is_counted_as_many_are() -> None:
+    rng = np.random.default_rng(0)
+    one, many = (auditions.Auditions([[1, 2], [3]]) for _ in range(2))
+    for each in (one, many):
+        each.totals[auditions.ROUNDS] = auditions.SETTLED - 2  # the first two are counted, but no evidence yet
+    ones = np.ones(1)
+    for delay in [0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 1.0, 0.0, 3.0]:
+        Z, label = rng.normal(size=(1, 4)), float(rng.integers(2))
+        losses = np.log1p(np.exp(np.where(label == 1.0, -Z, Z)))
+        linear, loss = losses[0, 0], losses[0, 2]
+        one.count_row(Z, label, linear, loss, delay > 0.0, delay)
+        many.losses += ones @ losses
+        many.count_gains(np.array([linear - loss]), np.array([linear]), ones, np.array([delay]))
+        many.count(np.array([loss]), ones, late=delay > 0.0)
+    assert one.totals[auditions.LATE_SUMS] == 1.0
+    assert_allclose(one.totals, many.totals, rtol=1e-14)
+    assert_allclose(one.losses, many.losses, rtol=1e-14)
