@@ -100,8 +100,8 @@ def _around_the_change(name: str, rows: int) -> tuple[Matrix, Vector]:
 
 
 STREAMS: dict[str, Callable[[int], tuple[Matrix, Vector]]] = {
-    **{name: lambda rows, name=name: load_stream(None, name, rows) for name in SHIPPED},  # type: ignore[misc]
-    **{name: lambda rows, name=name: _around_the_change(name, rows) for name in CHANGING},  # type: ignore[misc]
+    **{name: lambda rows, name=name: load_stream(None, name, rows) for name in SHIPPED},  # type: ignore[misc]  # a default binds the name
+    **{name: lambda rows, name=name: _around_the_change(name, rows) for name in CHANGING},  # type: ignore[misc]  # a default binds the name
 }
 
 

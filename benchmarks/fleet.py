@@ -103,7 +103,7 @@ def sizes() -> None:
         (50, 400_000, "packed"),
     ):
         rng = np.random.default_rng(0)
-        fleet = Fleet(AIOLI(), form=form)  # type: ignore[arg-type]
+        fleet = Fleet(AIOLI(), form=form)  # type: ignore[arg-type]  # one of the forms
         for first in range(0, count, BATCH):  # every key once
             size = min(BATCH, count - first)
             _, X, y = rows_of(rng, size, d, count)

@@ -141,7 +141,7 @@ def main() -> None:
         if columns <= given.widest_on_cpu:
             learner, small = AIOLI(intercept=False), plain[:few].astype(np.float64)
             here: list[Vector] = []
-            taken = seconds(lambda: here.append(learner.learn_many(small, y[:few])), "cpu")  # noqa: B023
+            taken = seconds(lambda: here.append(learner.learn_many(small, y[:few])), "cpu")  # noqa: B023  (called at once)
             apart = np.abs(here[0] - announced[:few]).max()
             print(f"  the CPU, {few:,} of them  {few / taken:>20,.0f}   differs by {apart:.0e}")
             for line in of_peers(small, y[:few]):

@@ -36,7 +36,7 @@ def database() -> Iterator[str]:
     data = folder / "data"
 
     def run(*command: str) -> None:
-        subprocess.run(command, check=True, timeout=120, cwd=folder, stdout=subprocess.DEVNULL, **as_user)  # type: ignore[call-overload]
+        subprocess.run(command, check=True, timeout=120, cwd=folder, stdout=subprocess.DEVNULL, **as_user)  # type: ignore[call-overload]  # the user is given to root alone
 
     settings = f"-c listen_addresses= -c unix_socket_directories={folder} -c shared_buffers=16MB"
     run(str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "aioli", "--no-sync")

@@ -10,11 +10,11 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
 
-from command_pages import write_command_page  # noqa: E402
-from docstring_math import as_rst  # noqa: E402
-from public_names import write_reference  # noqa: E402
+from command_pages import write_command_page  # noqa: E402  (once its folder is on the path)
+from docstring_math import as_rst  # noqa: E402  (once its folder is on the path)
+from public_names import write_reference  # noqa: E402  (once its folder is on the path)
 
-import aioli  # noqa: E402
+import aioli  # noqa: E402  (once its folder is on the path)
 
 project = "aioli"
 author = "The aioli developers"

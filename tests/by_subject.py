@@ -19,7 +19,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: object) -> object:
     """Return what hands tests out to processes: a subject at a time, all other tests one by one."""
     scheduling: Any = importlib.import_module("xdist.scheduler").LoadScopeScheduling  # has no types
 
-    class BySubject(scheduling):  # type: ignore[misc]
+    class BySubject(scheduling):  # type: ignore[misc]  # its base has no types
         def _split_scope(self, nodeid: str) -> str:
             path = nodeid.partition("::")[0]
             return next((subject for subject in SUBJECTS if subject in path), nodeid)

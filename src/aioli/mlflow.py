@@ -115,7 +115,7 @@ class _Predicting:
     def __init__(self, learner: AnyLearner) -> None:
         self.learner = learner
 
-    def predict(self, rows: object, params: object = None) -> Vector | Matrix:  # noqa: ARG002
+    def predict(self, rows: object, params: object = None) -> Vector | Matrix:  # noqa: ARG002  (MLflow's signature)
         """Return each row's probabilities; frames have the learner's columns in any order."""
         return self.learner.predict_many(rows)
 

@@ -48,7 +48,7 @@ Y = np.array([1.0, 1.0, 0.0, 0.0])
 
 def test_a_classifier_of_capymoa_is_asked_before_it_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("capymoa.stream")
-    module.NumpyStream = _Rows  # type: ignore[attr-defined]
+    module.NumpyStream = _Rows  # type: ignore[attr-defined]  # a module that is made up
     monkeypatch.setitem(sys.modules, "capymoa", ModuleType("capymoa"))
     monkeypatch.setitem(sys.modules, "capymoa.stream", module)
     said = list(announced_in_time(capymoa_peers.OfCapyMOA(_LastLabel, Stream(X, Y)), 4))

@@ -171,7 +171,7 @@ def test_a_run_writes_results_a_report_and_a_figure_and_goes_on_where_it_was(
 
 
 def test_a_method_that_fails_is_told_and_does_not_end_the_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(stream: Stream) -> Tickets:  # noqa: ARG001
+    def broken(stream: Stream) -> Tickets:  # noqa: ARG001  (a contender's signature)
         raise ValueError("no such luck")
 
     monkeypatch.setitem(CONTENDERS, "vw", type(CONTENDERS["vw"])(broken))

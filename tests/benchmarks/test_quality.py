@@ -119,7 +119,7 @@ def test_a_peer_that_takes_too_long_is_recorded_as_not_finished(folder: Path, tm
 def test_a_method_that_fails_does_not_end_the_run(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(X: Matrix, y: Vector) -> Announced:  # noqa: ARG001
+    def broken(X: Matrix, y: Vector) -> Announced:  # noqa: ARG001  (a contender's signature)
         raise ValueError("no such luck")
 
     monkeypatch.setitem(METHODS, "vw", Method("vw", "untuned", broken, "aioli"))

@@ -42,7 +42,7 @@ class Broken:
     def __init__(self, rows: int, then: Exception | float) -> None:
         self.left, self.then, self.closed = rows, then, False
 
-    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:  # noqa: ARG002
+    def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:  # noqa: ARG002  (a peer's signature)
         for _ in y:
             self.left -= 1
             if self.left < 0 and isinstance(self.then, Exception):

@@ -20,7 +20,7 @@ MODEL = bytes.fromhex(
 class Knowing:
     """Know the law of the labels."""
 
-    def fit(self, X: Matrix, y: Vector) -> "Knowing":  # noqa: ARG002
+    def fit(self, X: Matrix, y: Vector) -> "Knowing":  # noqa: ARG002  (an estimator's signature)
         """Learn nothing."""
         return self
 

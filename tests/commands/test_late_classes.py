@@ -115,7 +115,7 @@ def test_rows_that_wait_go_through_a_file_and_go_on_the_same() -> None:
     halves = [Batch(X[part], y[part], None, _Where(), classes=CLASSES) for part in (slice(75), slice(75, None))]
     for player in (whole, stopped):
         player.play(halves[0], ROWS)
-    learner = type(stopped.learner).restore(stopped.learner.snapshot())  # type: ignore[attr-defined]
+    learner = type(stopped.learner).restore(stopped.learner.snapshot())  # type: ignore[attr-defined]  # every learner of this test has it
     resumed = DelayedClassPlayer(ClassAIOLI(radius=2, classes=CLASSES), Delay(rows=20))
     resumed.learner = learner
     resumed.waiting = WaitingRows.restore(from_bytes(to_bytes(stopped.waiting.snapshot())))

@@ -199,7 +199,7 @@ def test_peers_predict_when_the_row_comes_and_learn_when_the_label_does(
 
 def test_a_peer_that_cannot_learn_late_is_left_out() -> None:
     class Half:
-        def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:  # noqa: ARG002
+        def announce(self, X: Any, y: Vector, weights: Vector | None = None) -> Iterator[float]:  # noqa: ARG002  (a peer's signature)
             yield from np.full(len(y), 0.5)
 
         def close(self) -> None:

@@ -56,7 +56,7 @@ class Plain:
         self.events.append(("predict", float(row[0])))
         return 0.25 if row[0] % 2 else 0.75
 
-    def learn(self, x: object, y: object) -> float:  # noqa: ARG002
+    def learn(self, x: object, y: object) -> float:  # noqa: ARG002  (a learner's signature)
         self.events.append(("learn", float(np.asarray(x)[0])))
         return 0.5
 

@@ -238,7 +238,7 @@ def test_coefficients_are_those_of_a_learner_that_has_them() -> None:
     with pytest.raises(AttributeError, match="Auto has no one coefficient a column"):
         AIOLIClassifier().fit(X, y).coef_  # noqa: B018, the property is what raises
     with pytest.raises(exceptions.NotFittedError):
-        AIOLIClassifier(AIOLI()).coef_  # noqa: B018
+        AIOLIClassifier(AIOLI()).coef_  # noqa: B018  (as above)
 
 
 def refused(model: AIOLIClassifier, message: str, method: str, *args: Any, **kwargs: Any) -> None:

@@ -16,7 +16,7 @@ def keyed_rows(n: int, d: int, keys: int, seed: int = 0, scale: float = 1.0) -> 
     X = rng.normal(size=(n, d)) * scale ** rng.uniform(-1, 1, size=d)
     slopes = rng.normal(size=(keys, d)) / scale
     y = np.where((X * slopes[numbers]).sum(axis=1) + rng.logistic(size=n) > 0, 1.0, 0.0)
-    kinds: list[Key] = [[k, f"user {k}", ("shop", k), f"{k}".encode()][k % 4] for k in range(keys)]  # type: ignore[misc]
+    kinds: list[Key] = [[k, f"user {k}", ("shop", k), f"{k}".encode()][k % 4] for k in range(keys)]  # type: ignore[misc]  # four kinds in one list
     return [kinds[k] for k in numbers], X, y
 
 

@@ -33,7 +33,7 @@ def assert_same_models(fleet: Fleet, objects: Objects) -> None:
 def test_models_are_the_learners_of_their_keys(name: str, form: str) -> None:
     keys, X, y = keyed_rows(1500, 5, 60)
     p, objects = played_apart(keys, X, y, LEARNERS[name])
-    fleet = Fleet(LEARNERS[name], form=form)  # type: ignore[arg-type]
+    fleet = Fleet(LEARNERS[name], form=form)  # type: ignore[arg-type]  # one of the forms
     np.testing.assert_array_equal(learn_in_batches(fleet, keys, X, y, 1), p)
     assert_same_models(fleet, objects)
     rows = X[:40], keys[:40]
@@ -60,7 +60,7 @@ def test_a_model_whose_matrix_loses_its_digits_turns_to_factors_as_a_learner_doe
     factored = [learner.snapshot().part("state").flag("factored") for learner in objects.values()]
     assert any(factored)
     assert not all(factored)
-    fleet = Fleet(AIOLI(radius=100.0), form=form, hot_models=12, spill=tmp_path)  # type: ignore[arg-type]
+    fleet = Fleet(AIOLI(radius=100.0), form=form, hot_models=12, spill=tmp_path)  # type: ignore[arg-type]  # one of the forms
     np.testing.assert_array_equal(learn_in_batches(fleet, keys, X, y, 1), p)
     assert_same_models(fleet, objects)
     assert_same_models(Fleet.restore(from_bytes(to_bytes(fleet.snapshot())), hot_models=8), objects)
@@ -73,7 +73,7 @@ def test_a_model_whose_matrix_loses_its_digits_turns_to_factors_as_a_learner_doe
 def test_models_on_disk_are_the_same_models(budget: dict[str, int], tmp_path: Path) -> None:
     keys, X, y = keyed_rows(1500, 5, 200)
     p, objects = played_apart(keys, X, y, AIOLI())
-    fleet = Fleet(AIOLI(), spill=tmp_path, **budget)  # type: ignore[arg-type]
+    fleet = Fleet(AIOLI(), spill=tmp_path, **budget)  # type: ignore[arg-type]  # one of three
     half = 700
     q = learn_in_batches(fleet, keys[:half], X[:half], y[:half], 1)
     assert fleet.on_disk > 50
@@ -231,9 +231,9 @@ def test_parameters_that_are_none_are_refused(tmp_path: Path) -> None:
     from aioli import Auto
 
     with pytest.raises(ParameterRefused, match="a fleet is of AIOLI"):
-        Fleet(Auto())  # type: ignore[arg-type]
+        Fleet(Auto())  # type: ignore[arg-type]  # refused
     with pytest.raises(ParameterRefused, match="storage is 'float16'"):
-        Fleet(storage="float16")  # type: ignore[arg-type]
+        Fleet(storage="float16")  # type: ignore[arg-type]  # refused
     with pytest.raises(ParameterRefused, match="is no folder"):
         Fleet(spill=tmp_path / "nowhere")
     with pytest.raises(ParameterRefused, match="hot_models is 2"):

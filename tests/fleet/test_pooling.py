@@ -75,9 +75,9 @@ def test_pooled_models_do_not_depend_on_batches_or_budget_and_survive_files(form
     keys, X, y = keyed_rows(900, 4, 80)
     X[[isinstance(key, bytes) for key in keys]] += 2e4  # some models turn to factors
     make, half = AIOLI(radius=50.0), 500
-    whole = Fleet(make, pooling="global", form=form)  # type: ignore[arg-type]
+    whole = Fleet(make, pooling="global", form=form)  # type: ignore[arg-type]  # one of the forms
     p = whole.learn_many(keys, X, y)
-    fleet = Fleet(make, pooling="global", form=form, hot_models=12, spill=tmp_path)  # type: ignore[arg-type]
+    fleet = Fleet(make, pooling="global", form=form, hot_models=12, spill=tmp_path)  # type: ignore[arg-type]  # one of the forms
     first = learn_in_batches(fleet, keys[:half], X[:half], y[:half], 1)
     assert fleet.on_disk > 20
     fleet = Fleet.restore(from_bytes(to_bytes(fleet.snapshot())), hot_models=8)
@@ -112,7 +112,7 @@ def test_pooled_fleets_grow_and_merge() -> None:
 
 def test_pooling_that_is_none_is_refused() -> None:
     with pytest.raises(ParameterRefused, match="pooling is 'all'"):
-        Fleet(pooling="all")  # type: ignore[arg-type]
+        Fleet(pooling="all")  # type: ignore[arg-type]  # refused
     with pytest.raises(ParameterRefused, match="ridges"):
         Fleet(pooling="global", ridges=[])
     fleet = Fleet(pooling="global")

@@ -16,7 +16,7 @@ with warnings.catch_warnings():  # MLflow warns of its own type hints
     mlflow = pytest.importorskip("mlflow")
     pytest.importorskip("mlflow.pyfunc")
 
-from aioli.mlflow import load_model, log_model, save_model  # noqa: E402
+from aioli.mlflow import load_model, log_model, save_model  # noqa: E402  (after the skip)
 
 ROWS = np.random.default_rng(0).normal(size=(200, 2))
 LABELS = (ROWS[:, 0] > 0).astype(np.float64)

@@ -14,9 +14,9 @@ from aioli.numerics.root import root_many
 pytest.importorskip("onnx")
 runtime = pytest.importorskip("onnxruntime")
 
-from aioli.onnx import save_onnx, to_onnx  # noqa: E402
-from aioli.onnx.equation import root  # noqa: E402
-from aioli.onnx.graph import Graph  # noqa: E402
+from aioli.onnx import save_onnx, to_onnx  # noqa: E402  (after the skip)
+from aioli.onnx.equation import root  # noqa: E402  (after the skip)
+from aioli.onnx.graph import Graph  # noqa: E402  (after the skip)
 
 ROUNDING = 1e-15  # of a probability: sums in another order, and a few ulp of the root
 
@@ -66,7 +66,7 @@ def test_six_steps_find_the_root_for_every_m_and_a() -> None:
     ids=["AIOLI", "AIOLI that forgets", "Auto", "Auto of three"],
 )
 def test_an_exported_learner_says_the_same(learner: Learner, columns: int) -> None:
-    given = type(learner)(**learner.get_params(deep=False))  # type: ignore[attr-defined]
+    given = type(learner)(**learner.get_params(deep=False))  # type: ignore[attr-defined]  # those of this test have it
     X, y = stream(300, columns)
     given.learn_many(X, y)
     rows = extreme(X, 1e150 if isinstance(given, Auto) else 1e5)

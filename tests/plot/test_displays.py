@@ -12,7 +12,7 @@ from aioli.numerics.compiling import Matrix, Vector
 
 pyplot = pytest.importorskip("matplotlib.pyplot")
 
-from aioli.plot import (  # noqa: E402
+from aioli.plot import (  # noqa: E402  (after the skip)
     CalibrationDisplay,
     DriftDisplay,
     EffectDisplay,

@@ -40,7 +40,7 @@ class Announced:
     def __init__(self) -> None:
         self.p: list[float] = []
 
-    def update(self, p: object, y: object) -> None:  # noqa: ARG002
+    def update(self, p: object, y: object) -> None:  # noqa: ARG002  (the signature of scores)
         self.p += np.asarray(p).tolist()
 
 

@@ -20,7 +20,7 @@ def remember_stores() -> Iterator[None]:
             make = kind.__init__
 
             def remembered(self: SqliteLog | PostgresLog, *args: object, make: object = make, **more: object) -> None:
-                make(self, *args, **more)  # type: ignore[operator]
+                make(self, *args, **more)  # type: ignore[operator]  # the constructor that was there
                 opened.append(self)
 
             patched.setattr(kind, "__init__", remembered)

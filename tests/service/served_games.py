@@ -17,7 +17,7 @@ ROWS = np.random.default_rng(7).normal(size=(400, 3)).tolist()
 LABELS = [int(row[0] + 0.3 * row[1] > 0.0) for row in ROWS]
 
 
-def engine_in(folder: Path, every: int = 20_000, limits: Limits = Limits(), **more: Callable[[], float]) -> Engine:  # noqa: B008
+def engine_in(folder: Path, every: int = 20_000, limits: Limits = Limits(), **more: Callable[[], float]) -> Engine:  # noqa: B008  (immutable)
     return Engine(SqliteLog(folder, sync="normal"), limits, every, **more)
 
 

@@ -86,7 +86,7 @@ def test_a_repeated_label_is_learned_once(tmp_path: Path) -> None:
         (Predict("clicks", "new", [1.0]), Unprocessable),
         (Predict("clicks", "new", [1.0, 2.0, float("nan")]), Unprocessable),
         (Predict("clicks", "new", [1.0, 2.0, 10**400]), Unprocessable),
-        (Predict("clicks", "new", [1.0, 2.0, "3"]), Unprocessable),  # type: ignore[list-item]
+        (Predict("clicks", "new", [1.0, 2.0, "3"]), Unprocessable),  # type: ignore[list-item]  # refused
         (Predict("clicks", "new", {"a": 1.0}), Unprocessable),
         (Predict("clicks", "", ROWS[2]), BadRequest),
         (Predict("clicks", "a\nb", ROWS[2]), BadRequest),

@@ -238,6 +238,6 @@ def test_the_document_tells_of_every_address(tmp_path: Path) -> None:
     app = InProcess(tmp_path / "folder")
     told = app.get("/openapi.json").told["paths"]
     kinds = {(path, kind.upper()) for path, told_kinds in told.items() for kind in told_kinds if kind != "parameters"}
-    routes = app.gate._app._rest.routes  # type: ignore[attr-defined]
+    routes = app.gate._app._rest.routes  # type: ignore[attr-defined]  # FastAPI's
     assert kinds == {(route.path, kind) for route in routes for kind in route.methods if kind != "HEAD"}
     app.close()

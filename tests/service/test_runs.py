@@ -58,7 +58,7 @@ def mixed_load(engine: Engine, kind: str, rows: int, size: int = 7, delay: int =
         ]
         outcomes = engine.play_together(requests)
         for request, answers in zip(requests, outcomes, strict=True):
-            assert [answer.id for answer in answers] == [asked.id for asked in request]  # type: ignore[union-attr]
+            assert [answer.id for answer in answers] == [asked.id for asked in request]  # type: ignore[union-attr]  # an error has none, and fails
             kinds = [Predicted if isinstance(asked, Predict) else Learned for asked in request]
             assert [type(answer) for answer in answers] == kinds
 
@@ -136,7 +136,7 @@ def test_a_refused_row_or_label_of_a_run_is_refused_alone(tmp_path: Path) -> Non
         bad: list[Operation] = [
             Predict("clicks", "far", [1.0, 1e300, 0.0]),
             Predict("clicks", "short", [1.0]),
-            Predict("clicks", "text", [1.0, "x", 2.0]),  # type: ignore[list-item]
+            Predict("clicks", "text", [1.0, "x", 2.0]),  # type: ignore[list-item]  # refused
         ]
         rows = predicts(range(40, 48))
         engine.play_together([[row] for row in [*rows[:3], *bad[:2], *rows[3:], *bad[2:]] if refused or row not in bad])

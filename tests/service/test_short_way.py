@@ -82,7 +82,7 @@ def talk(app: InProcess, *parts: bytes, before: Callable[[Any], None] = lambda _
     async def converse() -> None:
         config = uvicorn.Config(app.gate, ws="none", lifespan="off", log_config=None, proxy_headers=False)
         config.load()
-        connection = limited_protocol(Connections(), app.gate)(config=config, server_state=ServerState(), app_state={})  # type: ignore[call-arg]
+        connection = limited_protocol(Connections(), app.gate)(config=config, server_state=ServerState(), app_state={})  # type: ignore[call-arg]  # uvicorn's keywords
         connection.connection_made(wire)
         before(connection)
         for part in parts:
@@ -222,7 +222,7 @@ def test_a_service_that_ends_answers_first(app: InProcess) -> None:
     async def converse() -> None:
         config = uvicorn.Config(app.gate, ws="none", lifespan="off", log_config=None, proxy_headers=False)
         config.load()
-        connection: Any = limited_protocol(Connections(), app.gate)(  # type: ignore[call-arg]
+        connection: Any = limited_protocol(Connections(), app.gate)(  # type: ignore[call-arg]  # uvicorn's keywords
             config=config, server_state=ServerState(), app_state={}
         )
         connection.connection_made(wire)

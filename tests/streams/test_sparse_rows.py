@@ -88,7 +88,7 @@ def test_a_wrong_shape_or_type_is_refused_like_a_dense_one() -> None:
     for wrong, settings in cases:
         with pytest.raises(ValueError) as from_dense:  # noqa: PT011, its text is compared below
             Rows(wrong, intercept=False, widest=1e100, **settings)
-        with pytest.raises(ValueError) as from_sparse:  # noqa: PT011
+        with pytest.raises(ValueError) as from_sparse:  # noqa: PT011  (as above)
             border(wrong, **settings)
         assert str(from_sparse.value) == str(from_dense.value)
 

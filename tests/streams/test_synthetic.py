@@ -188,10 +188,10 @@ class Stubborn:
         self.p = p
         self.labels: list[object] = []
 
-    def predict(self, x: object) -> float:  # noqa: ARG002
+    def predict(self, x: object) -> float:  # noqa: ARG002  (a learner's signature)
         return self.p
 
-    def learn(self, x: object, y: object) -> float:  # noqa: ARG002
+    def learn(self, x: object, y: object) -> float:  # noqa: ARG002  (a learner's signature)
         self.labels.append(y)
         return self.p
 

@@ -97,7 +97,7 @@ class RiverClasses(ClassPeerBase):
         if scaler:
             self._model = pkgutil.resolve_name(f"river.preprocessing:{scaler}")() | self._model
 
-    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002  (a peer's signature)
         """See `ClassPeerBase`; not all of River's classifiers take weights, and none is given them."""
         model = self._model
         for row, label in zip(rows_as_dicts(X), y.astype(np.int64).tolist(), strict=True):
@@ -174,7 +174,7 @@ class BoostingRefitted(ClassPeerBase):
         self._labels: list[float] = []
         self._model: Any = None
 
-    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002  (a peer's signature)
         """See `ClassPeerBase`. Until the first fit it says the shares of the classes so far."""
         dense = X if isinstance(X, np.ndarray) else X.toarray()
         begin = 0
@@ -208,7 +208,7 @@ class Persistence(ClassPeerBase):
 
     _last: int | None = None
 
-    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002
+    def announce(self, X: Features, y: Vector, weights: Vector | None = None) -> Iterator[Vector]:  # noqa: ARG002  (a peer's signature)
         """See `ClassPeerBase`."""
         for label in y.astype(np.int64).tolist():
             p = self.blank

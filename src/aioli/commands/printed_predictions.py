@@ -20,7 +20,7 @@ class PrintedPredictions(Observer):
         self._labels, self._out, self._keys = labels, out, keys
         self._headed = False
 
-    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
+    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002  (an observer's signature)
         """Print the rows of a piece, and flush them."""
         self.predicted(announced)
 

@@ -188,11 +188,11 @@ class FleetOnTopics:
         given = read_snapshot(path).of("FleetOnTopics")
         made = cls(consumer, producer, topics, Fleet.restore(given.part("fleet")))
         try:
-            for name, key, x, logit in given.values["waiting"]:  # type: ignore[misc, union-attr]
-                made.waiting[str(name)] = Waiting(_key_of(json.loads(str(key))), list(x), float(logit))  # type: ignore[arg-type]
-            made.early = {name: float(y) for name, y in given.mapping("early").items()}  # type: ignore[arg-type]
+            for name, key, x, logit in given.values["waiting"]:  # type: ignore[misc, union-attr]  # other types are refused below
+                made.waiting[str(name)] = Waiting(_key_of(json.loads(str(key))), list(x), float(logit))  # type: ignore[arg-type]  # other types are refused below
+            made.early = {name: float(y) for name, y in given.mapping("early").items()}  # type: ignore[arg-type]  # other types are refused below
             made._settled = OrderedDict.fromkeys(given.texts("settled") or [])
-            made.offsets = {(str(t), int(p)): int(o) for t, p, o in given.values["places"]}  # type: ignore[misc, union-attr, arg-type]
+            made.offsets = {(str(t), int(p)): int(o) for t, p, o in given.values["places"]}  # type: ignore[misc, union-attr, arg-type]  # other types are refused below
         except (KeyError, TypeError, ValueError) as error:
             raise SnapshotRefused(f"{path}: what waits in it is not right ({error}); save it again") from error
         return made

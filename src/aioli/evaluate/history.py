@@ -67,7 +67,7 @@ class History(Observer):
         """Return the row count of the next point."""
         return LOOKS[bisect_right(LOOKS, rows)]
 
-    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
+    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002  (an observer's signature)
         """Make a point if it is due."""
         if LOOKS[bisect_left(LOOKS, rows)] == rows:
             self._look(rows)

@@ -66,11 +66,11 @@ class KeyedLearner:
         """Return the log-odds of `predict_many`."""
         return self.fleet.predict_new_logit_many(X)
 
-    def learn(self, x: object, y: object) -> float:  # noqa: ARG002
+    def learn(self, x: object, y: object) -> float:  # noqa: ARG002  (refused whatever comes)
         """Refuse: a row without a key belongs to no model."""
         raise CapabilityMissing(NEEDS_KEYS)
 
-    def learn_many(self, X: object, y: object) -> Vector:  # noqa: ARG002
+    def learn_many(self, X: object, y: object) -> Vector:  # noqa: ARG002  (refused whatever comes)
         """Refuse: rows without keys belong to no model."""
         raise CapabilityMissing(NEEDS_KEYS)
 

@@ -63,7 +63,7 @@ class Player(Protocol):
 class Observer:
     """An observer is told of every piece of rows that was played; a subclass overrides the calls that it needs."""
 
-    def due(self, rows: int) -> int | None:  # noqa: ARG002
+    def due(self, rows: int) -> int | None:  # noqa: ARG002  (for those who override it)
         """Return the row count, above `rows`, at which the loop must stop for this observer; None where it need not."""
         return None
 

@@ -64,7 +64,7 @@ class PromptPlayer:
         """Return the probabilities of rows."""
         return self.learner.predict_many(piece.X)
 
-    def play_rest(self, rows: int) -> Announced:  # noqa: ARG002
+    def play_rest(self, rows: int) -> Announced:  # noqa: ARG002  (a player's signature)
         """Return nothing: no label is late."""
         return NOTHING
 

@@ -43,7 +43,7 @@ class Scoring(Observer):
         self._thread = ThreadPoolExecutor(max_workers=1) if threaded else None
         self._waiting: deque[Future[None]] = deque()
 
-    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
+    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002  (an observer's signature)
         """Add the piece to the scores, or hand it to the thread that does."""
         if self._thread is None:
             self._count(announced)

@@ -108,7 +108,7 @@ class Scores(Sums):
     def _add(self, p: Vector, y: Vector) -> None:
         self.count(p, y)
 
-    def count(self, p: Vector, y: Vector, base: Vector | None = None, classes: None = None) -> None:  # noqa: ARG002
+    def count(self, p: Vector, y: Vector, base: Vector | None = None, classes: None = None) -> None:  # noqa: ARG002  (the signature of `ClassScores.count`)
         """Take in what a learner announced, and the labels 0.0 or 1.0, all of it trusted. O(1) a row."""
         functions.add_all(p, y, self._totals, self.bins, self.cells)
 
@@ -192,7 +192,7 @@ class LateScores(Scores):
         super().__init__()
         self._sums["late_base"] = np.zeros(functions.TOTALS)
 
-    def count(self, p: Vector, y: Vector, base: Vector | None = None, classes: None = None) -> None:  # noqa: ARG002
+    def count(self, p: Vector, y: Vector, base: Vector | None = None, classes: None = None) -> None:  # noqa: ARG002  (the signature of `ClassScores.count`)
         """Take in what was announced, what the base rate announced, and the labels."""
         super().count(p, y)
         if base is not None:

@@ -182,7 +182,7 @@ class Fleet(PlayingFleet, Remembering):
         try:
             budget = {"memory": memory, "hot_models": hot_models, "hot_rows": hot_rows, "spill": spill}
             played = {"ridges": given.values.get("ridges"), "storage": storage, "form": form}
-            fleet = cls(learner, pooling, **played, **budget)  # type: ignore[arg-type]
+            fleet = cls(learner, pooling, **played, **budget)  # type: ignore[arg-type]  # the class checks them
         except ParameterRefused as error:
             if error.parameter not in ("memory", "hot_models", "hot_rows", "spill"):
                 raise SnapshotRefused(f"in a Fleet, {error}") from error

@@ -32,7 +32,7 @@ class PlaysKeyedRows(NamedColumns):
 
     def predict(self, key: object, x: object) -> float | Vector:
         """Return the probability of one key's row; of many, as `predict_many`, where X has two dimensions."""
-        if np.ndim(x) == 2:  # type: ignore[arg-type]
+        if np.ndim(x) == 2:  # type: ignore[arg-type]  # it takes anything
             return self.predict_many(key, x)
         return sigmoid(self.predict_logit(key, x))
 

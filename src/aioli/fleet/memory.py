@@ -59,7 +59,7 @@ class ColdFile:
         octets = max(rows * self._stride * 8, len(self.rows) * self._stride * 8 * 5 // 4, STEP)
         octets = -(-octets // (self._stride * 8)) * self._stride * 8
         if self._file is None:
-            self._file = tempfile.TemporaryFile(dir=self.folder, prefix="aioli-fleet-")  # noqa: SIM115
+            self._file = tempfile.TemporaryFile(dir=self.folder, prefix="aioli-fleet-")  # noqa: SIM115  (closed with the records)
             weakref.finalize(self, self._file.close)
         before = self.rows.nbytes
         try:

@@ -146,8 +146,8 @@ class AIOLI(Parametrised, Remembering, PlaysSingleRows):
         forgetting: float = 1.0,
         intercept: bool = True,
         classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `ClassAIOLI` of others)
-        structure: Structure | None = None,  # noqa: ARG002
-        device: str | None = None,  # noqa: ARG002
+        structure: Structure | None = None,  # noqa: ARG002  (as classes)
+        device: str | None = None,  # noqa: ARG002  (as classes)
     ) -> None:
         super().__init__()
         self.radius = radius

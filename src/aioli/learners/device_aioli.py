@@ -24,8 +24,6 @@ from aioli.streams.rows import as_logits, as_weights
 
 __all__ = ["DeviceAIOLI"]
 
-PARAMETERS = "radius", "ridge", "regulariser", "curvature", "intercept"
-
 
 class DeviceAIOLI(OnDevice[AIOLI], LearnerOfState[DeviceRows]):
     """The learner that `AIOLI(device=…)` makes: the same game, its matrices on a device, for wide rows and many.
@@ -69,8 +67,8 @@ class DeviceAIOLI(OnDevice[AIOLI], LearnerOfState[DeviceRows]):
         if learner._state is not None and learner._state.factored:
             message = "this learner is in its factored form, which keeps more digits and is played on the CPU alone"
             raise ParameterRefused(f"{message}; go on without a device", parameter="device", value=device)
-        parameters = learner.get_params()
-        there = cls(**{name: parameters[name] for name in PARAMETERS}, device=device)  # type: ignore[arg-type]
+        ridge, regulariser = learner.ridge, learner.regulariser
+        there = cls(learner.radius, ridge, regulariser, learner.curvature, learner.intercept, device)
         there._ledger = AIOLI.restore(learner.snapshot())._ledger
         return there._take(learner)
 

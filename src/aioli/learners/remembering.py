@@ -78,7 +78,7 @@ class RemembersParts(Remembering):
     def __reduce__(self) -> tuple[object, ...]:
         if Capability.SAVES in self.capabilities:
             return super().__reduce__()
-        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]
+        return copyreg.__newobj__, (type(self),), vars(self)  # type: ignore[attr-defined]  # missing in the types of the standard library
 
 
 def _restored(kind: type[Remembering], snapshot: Snapshot) -> Remembering:

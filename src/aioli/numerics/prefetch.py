@@ -16,7 +16,7 @@ def _prefetch() -> Numba:
     """Return the function `prefetch(numbers, place)`: an instruction in compiled code, nothing where all is plain."""
     if importlib.import_module("numba").config.DISABLE_JIT:
 
-        def nothing(numbers: Vector, place: int) -> None:  # noqa: ARG001
+        def nothing(numbers: Vector, place: int) -> None:  # noqa: ARG001  (the signature of what it stands for)
             return None
 
         return nothing

@@ -11,7 +11,7 @@
 Traceback (most recent call last):
     ...
 aioli.errors.LabelRefused: the row: the label is 'blue', none of the classes 'red', 'green'; declare it too, or give classes="any" (nothing was learned)
-"""  # noqa: E501
+"""  # noqa: E501  (a message is one line)
 
 import math
 from collections.abc import Hashable, Iterable, Sequence

@@ -1,7 +1,7 @@
-r"""K classes, which the paper leaves open: regret ≤ tight certificate ≤ certificate ≤ theorem, classes that appear among them.
+r"""K classes, which the paper leaves open: regret ≤ tight certificate ≤ certificate ≤ theorem, also as classes appear.
 
 Rows have length R = 1. The bound is that of docs/classes.md, and its growth in n, K and d is the theorem's own.
-"""  # noqa: E501
+"""
 
 import math
 from collections.abc import Iterator, Sequence

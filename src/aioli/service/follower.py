@@ -75,7 +75,7 @@ class Follower(Engine):
         """Refuse to."""
         raise self._refused()
 
-    def delete(self, name: str) -> None:  # noqa: ARG002
+    def delete(self, name: str) -> None:  # noqa: ARG002  (refused whatever its name)
         """Refuse to."""
         raise self._refused()
 

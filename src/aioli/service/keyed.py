@@ -54,7 +54,7 @@ def make_fleet(parameters: Mapping[str, object]) -> KeyedLearner:
     learner = make_learner(AIOLI.__name__, others)
     if not isinstance(learner, AIOLI):
         raise ParameterRefused("a fleet is of two classes; leave out classes", parameter="classes", value=others)
-    return KeyedLearner(Fleet(learner, **own))  # type: ignore[arg-type]
+    return KeyedLearner(Fleet(learner, **own))  # type: ignore[arg-type]  # `Fleet` checks them
 
 
 def restore_served_learner(snapshot: Snapshot) -> AnyLearner:

@@ -5,7 +5,7 @@
 Traceback (most recent call last):
     ...
 aioli.service.refusals.BadRequest: a model cannot be called '../etc'; take 1 to 64 letters, digits, -, _ and ., the first a letter or a digit
-"""  # noqa: E501
+"""  # noqa: E501  (a message is one line)
 
 import re
 

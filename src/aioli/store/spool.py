@@ -89,7 +89,7 @@ class Spool(Observer):
         """Open an anonymous temporary file in the target's folder; the system deletes it when the process exits."""
         return cls(Path(target).absolute().parent, target=target, keys=keys)
 
-    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002
+    def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002  (an observer's signature)
         """Append the probabilities and labels of a piece."""
         self.predicted(announced)
 

@@ -69,7 +69,7 @@ class DeviceRows(CheckedRows):
         if values.is_complex() or values.layout != pytorch().strided:
             raise ParameterRefused(f"an array of {values.dtype} came; give real numbers{UNCHANGED}", parameter="X")
         check_shape(tuple(values.shape), width=width, names=names, single=single)
-        return values.detach()  # type: ignore[no-any-return]
+        return values.detach()  # type: ignore[no-any-return]  # PyTorch says Any
 
     def _check(self, widest: float) -> None:
         numbers = PART_HERE if self.device == "cpu" else PART

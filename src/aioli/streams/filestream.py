@@ -262,7 +262,7 @@ class FileStream:
         if bad and not self.reading.tolerant:
             raise next(iter(bad.values()))
         said = {t: str(error) for t, error in bad.items()}
-        return without_rows(table, said) if isinstance(table, Table) else without_rows(table, said)  # noqa: RUF034
+        return without_rows(table, said) if isinstance(table, Table) else without_rows(table, said)  # noqa: RUF034  (each type for itself)
 
     def _features_of(self, table: Table | SparseTable) -> Features:
         if isinstance(table, Table) and isinstance(self.encoder, Encoder):

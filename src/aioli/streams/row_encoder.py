@@ -36,7 +36,7 @@ class _TheRow:
 
     path: str = "the row"
 
-    def __call__(self, row: int) -> str:  # noqa: ARG002
+    def __call__(self, row: int) -> str:  # noqa: ARG002  (a `Where` takes a row)
         return self.path
 
 

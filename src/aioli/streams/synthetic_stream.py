@@ -63,7 +63,7 @@ class SyntheticStream:
         if snapshot is not None:
             self._go_on(snapshot.of("SyntheticStream"))
 
-    def marks(self, count: int = 0) -> list[Mark]:  # noqa: ARG002
+    def marks(self, count: int = 0) -> list[Mark]:  # noqa: ARG002  (a stream's signature)
         """Return nothing: no file is read."""
         return []
 

@@ -79,7 +79,7 @@ def test_regret_of_wide_stays_below_its_certificate_in_any_order(n: int, longest
 
 def test_tickets_from_before_a_retirement_are_learned_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mixed_experts, "REVIEW", 256)
-    nobody = lambda mixture, _heard=0.0: np.arange(mixture.shares.size) % 2 == 0  # noqa: E731
+    nobody = lambda mixture, _heard=0.0: np.arange(mixture.shares.size) % 2 == 0  # noqa: E731  (one line says it)
     monkeypatch.setattr(Mixture, "negligible", nobody)
     monkeypatch.setattr(LateMixture, "negligible", nobody)
     X, y = example_stream(n=1200, d=3)

@@ -150,7 +150,7 @@ def test_columns_that_come_later_are_seen_at_the_next_fit() -> None:
 )
 def test_what_is_no_guest_is_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ParameterRefused):
-        Auto(**wrong)  # type: ignore[arg-type]
+        Auto(**wrong)  # type: ignore[arg-type]  # refused
 
 
 def test_the_best_budget_goes_on_bit_for_bit() -> None:

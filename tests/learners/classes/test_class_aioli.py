@@ -90,7 +90,7 @@ def test_aioli_with_classes_is_the_learner_of_many_classes() -> None:
     with pytest.raises(ParameterRefused, match="give classes too"):
         AIOLI(structure="tree")
     with pytest.raises(ParameterRefused, match="structure"):
-        AIOLI(classes="any", structure="bush")  # type: ignore[arg-type]
+        AIOLI(classes="any", structure="bush")  # type: ignore[arg-type]  # refused
 
 
 # ---- structures

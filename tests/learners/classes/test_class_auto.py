@@ -106,7 +106,7 @@ def test_a_snapshot_of_other_experts_or_classes_is_refused() -> None:
     learner.learn_many(X, y)
     for part, name, value in (("ensemble", "playing", ["nobody"]), ("labels", "classes", ["ant", "bee"])):
         snapshot = learner.snapshot()
-        snapshot.parts[part].values[name] = value  # type: ignore[index]
+        snapshot.parts[part].values[name] = value  # type: ignore[index]  # a snapshot that is damaged
         with pytest.raises(SnapshotRefused):
             ClassAuto.restore(snapshot)
 

@@ -64,7 +64,7 @@ def test_it_tells_what_it_is_made_of() -> None:
 @pytest.mark.parametrize("trees", [0, -1, 1.5, "ten", True])
 def test_a_number_of_trees_that_is_none_is_refused(trees: object) -> None:
     with pytest.raises(ParameterRefused, match="trees"):
-        Forest(trees)  # type: ignore[arg-type]
+        Forest(trees)  # type: ignore[arg-type]  # refused
 
 
 def test_a_file_whose_tree_is_none_is_refused() -> None:

@@ -133,12 +133,12 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
     def __init__(
         self,
         experts: int | None = None,
-        classes: Classes | None = None,  # noqa: ARG002
+        classes: Classes | None = None,  # noqa: ARG002  (None here: `__new__` has made a `ClassAuto` of others)
         budget: str = "usual",
         guests: Sequence[object] = (),
         refit: str | int | None = None,
         pairs: bool = False,
-        device: object = None,  # noqa: ARG002
+        device: object = None,  # noqa: ARG002  (None here: `__new__` has made a `DeviceAuto` of others)
     ) -> None:
         experts_within(budget, experts)  # refuses what is neither
         if not isinstance(pairs, bool):

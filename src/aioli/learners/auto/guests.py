@@ -184,7 +184,7 @@ class GuestCompanion(Companion):
     def _probabilities(self, X: Matrix) -> Vector:
         """Return the model's probability that the label is 1; refuse what is none."""
         model = self._playing
-        said = np.asarray(model.predict_proba(X) if isinstance(model, Estimator) else model(X), np.float64)  # type: ignore[operator]
+        said = np.asarray(model.predict_proba(X) if isinstance(model, Estimator) else model(X), np.float64)  # type: ignore[operator]  # a function, being no estimator
         p = said[:, 1] if said.ndim == 2 and said.shape[1] == 2 else said
         if p.shape != (len(X),):
             raise ValueError(f"{len(X)} rows got probabilities of shape {said.shape}")
@@ -230,4 +230,4 @@ def _checked(refit: object, model: object) -> str | int | None:
     if not isinstance(model, Estimator) and (refit is not None or not callable(model)):
         wanted = "models with fit and predict_proba" if refit is not None else "models with predict_proba, or functions"
         raise ParameterRefused.unlike("guests", model, wanted)
-    return refit  # type: ignore[return-value]
+    return refit  # type: ignore[return-value]  # checked above

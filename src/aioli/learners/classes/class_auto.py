@@ -160,7 +160,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         np.add.at(self._weights, codes, stakes)
         return np.log(self._playing.play(X, codes, stakes))
 
-    def _add_class(self, x: Vector) -> None:  # noqa: ARG002
+    def _add_class(self, x: Vector) -> None:  # noqa: ARG002  (the base's signature)
         self._playing.add_class()
         self._weights = np.append(self._weights, 0.0)
 

@@ -79,7 +79,7 @@ class ClassForest(Parametrised, Remembering, ClassRowsLearner):
         self._playing.play(X, codes, stakes, said)
         return said
 
-    def _add_class(self, x: Vector) -> None:  # noqa: ARG002
+    def _add_class(self, x: Vector) -> None:  # noqa: ARG002  (the base's signature)
         self._playing.add_class()
 
     @property

@@ -28,7 +28,7 @@ class Play:
     def __init__(self, kind: str, grouping: Grouping) -> None:
         self.kind, self._grouping = kind, grouping
 
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:  # noqa: ARG002  (the signature of ASGI)
         """Answer one request of an application."""
         answer: asyncio.Future[bytes] = asyncio.get_running_loop().create_future()
         self.begin(scope["path_params"]["name"], scope[BODY], teller(answer))

@@ -29,7 +29,7 @@ class _Owed(RequestResponseCycle):
     def __init__(self, keep_alive: bool) -> None:
         self.keep_alive = keep_alive
         self.disconnected = self.response_complete = False
-        self.message_event = _Nobody()  # type: ignore[assignment]
+        self.message_event = _Nobody()  # type: ignore[assignment]  # nobody waits for it
 
 
 class ShortWay(HttpToolsProtocol):

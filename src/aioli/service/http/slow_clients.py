@@ -56,7 +56,7 @@ def limited_protocol(connections: Connections, answers: Gate) -> type[asyncio.Pr
             self._asked_at: float | None = None  # while an answer is due
             self._head_bytes = 0
 
-        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # what TCP servers give
             super().connection_made(transport)
             if connections.open >= connections.most:
                 connections.refused += 1

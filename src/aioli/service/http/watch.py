@@ -31,7 +31,7 @@ class Requests:
         """Take in one request."""
         self.counts[kind, status] += 1
         self.seconds.setdefault(kind, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, seconds)] += 1
-        self.sums[kind] += seconds  # type: ignore[assignment]
+        self.sums[kind] += seconds  # type: ignore[assignment]  # a Counter adds seconds too
 
     def quantile(self, kind: str, q: float) -> float | None:
         """Return the bound of seconds below which this part of a kind's requests was answered; None if none came."""

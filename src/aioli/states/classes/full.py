@@ -93,7 +93,7 @@ class FullState:
 
     # ---- growing
 
-    def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002
+    def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002  (the signature of other games)
         """Append a contrast: exactly as if the class had been there, not yet met nor scored, from the first row."""
         classes, by = self.classes + 1, self.width if self.classes else 0
         places = np.arange(self.w.size)

@@ -1,8 +1,11 @@
 r"""One class against the rest: a game of two classes for each class, whose probabilities are normalised.
 
-The normalised loss is at most the sum of the K losses: $\sum_j p_j \le 1 + \sum_{j \ne y} p_j \le \prod_{j \ne y}(1 - p_j)^{-1}$.
+The normalised loss is at most the sum of the K losses:
+
+$$\sum_j p_j \le 1 + \sum_{j \ne y} p_j \le \prod_{j \ne y}(1 - p_j)^{-1}.$$
+
 So the sum of the K certificates bounds the regret against K models, one a class, scored as games of two classes.
-"""  # noqa: E501
+"""
 
 from typing import Self
 
@@ -50,7 +53,7 @@ class OneVsRestState:
         """Return the logarithms of each row's normalised probabilities, as if it came next."""
         return _normalised(predict_nodes(self.nodes, X))
 
-    def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002
+    def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002  (the signature of other games)
         """Begin the game of one more class."""
         self.nodes.append(BinaryNode(self.spec, self.width))
 

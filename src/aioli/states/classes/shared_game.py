@@ -153,7 +153,7 @@ class SharedGame:
         announce_centres(np.ascontiguousarray(X @ self.W.T), np.sum((X @ self.P) * X, axis=1), said)
         return said
 
-    def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002
+    def add_class(self, x: Vector | None = None) -> None:  # noqa: ARG002  (the signature of other games)
         """Make room for one more class: P does not know of classes, and its coefficients are 0."""
         self.W, self.G = (np.vstack([lines, np.zeros((1, self.width))]) for lines in (self.W, self.G))
 

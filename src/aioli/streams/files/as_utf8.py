@@ -69,7 +69,7 @@ def unfinished(text: bytes) -> int:
 class _Western(codecs.IncrementalDecoder):
     """Decodes Windows-1252, in which here every byte is a character."""
 
-    def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override]  # noqa: ARG002
+    def decode(self, data: bytes, final: bool = False) -> str:  # type: ignore[override]  # noqa: ARG002  (bytes are characters: none is left for later)
         """Return the characters of the bytes."""
         return codecs.charmap_decode(data, self.errors, WESTERN_LETTERS)[0]
 
