@@ -82,3 +82,59 @@ def test_every_example_is_one_that_the_gallery_runs() -> None:
     assert '"filename_pattern": r"/plot_"' in read("docs/conf.py")
     assert '"abort_on_example_error": True' in read("docs/conf.py")
     assert not re.search(r"::$|code-block", read("examples/README.rst"), re.MULTILINE)
+
+
+# ---- what was measured
+
+MEASURED = re.compile(r"\d[.,·]\d|\d ?(?:µs|ms|s|nats|%|×|[MG]i?B)(?!\w)")
+COMMAND = re.compile(r"`(?:\S+/)?(?:python -m|make|aioli) [a-z]|^\$ aioli |\]\(\.\./gallery/", re.MULTILINE)
+FEWEST = 4  # cells with a measured number that make a table one of measurements
+DRAWN = "row_flow"  # by hand: it shows no number
+
+
+def sections_around(lines: list[str], place: int) -> str:
+    """The section of a line, and of each that encloses it what stands before its first subsection."""
+    heads = [(number, line.index(" ")) for number, line in enumerate(lines) if re.match(r"#+ ", line)]
+    ends = [number for number, _ in heads[1:]] + [len(lines)]
+    found, level = [], 7
+    for (start, depth), end in reversed(list(zip(heads, ends, strict=True))):
+        if start <= place and depth < level:
+            found.append("\n".join(lines[start:end]))
+            level = depth
+    return "\n".join(found)
+
+
+def measurements(lines: list[str]) -> Iterator[int]:
+    """The places of figures and of tables of measured numbers."""
+    cells: list[str] = []
+    for place, line in enumerate([*lines, ""]):
+        if line.startswith("|"):
+            cells += line.split("|")
+        elif cells:
+            if sum(bool(MEASURED.search(cell)) for cell in cells) >= FEWEST:
+                yield place - 1
+            cells = []
+        if line.startswith("![") and DRAWN not in line:
+            yield place
+
+
+def test_every_figure_and_every_table_of_measurements_has_its_command_beside_it() -> None:
+    wrong = []
+    for page in PAGES:
+        lines = page.read_text(encoding="utf-8").splitlines()
+        wrong += [
+            f"{page.name}:{place + 1}"
+            for place in measurements(lines)
+            if not COMMAND.search(sections_around(lines, place))
+        ]
+    assert wrong == []
+
+
+def test_every_figure_says_in_words_what_it_shows() -> None:
+    short = [
+        f"{page.name}: {target}"
+        for page in PAGES
+        for words, target in re.findall(r"!\[([^\]]*)\]\(([^)]*)\)", page.read_text(encoding="utf-8"))
+        if len(words.split()) < 4
+    ]
+    assert short == []
