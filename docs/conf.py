@@ -6,6 +6,8 @@ import shutil
 import sys
 from pathlib import Path
 
+from docutils import nodes
+
 os.environ.setdefault("MPLBACKEND", "Agg")
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE / "_ext"), str(HERE.parent / "src")]
@@ -100,7 +102,7 @@ html_theme_options = {
     "header_links_before_dropdown": 7,
     "show_prev_next": True,
     "show_toc_level": 2,
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], "index": []},
     "footer_start": ["copyright"],
     "footer_end": [],
     "pygments_light_style": "a11y-high-contrast-light",
@@ -121,6 +123,23 @@ def _docstring(_app, _what, _name, _obj, _options, lines):
     lines[:] = as_rst(lines)
 
 
+def _trim_blocks(_app, doctree):
+    """Drop the empty line that doctest needs at the end of an example."""
+    for block in doctree.findall(nodes.literal_block):
+        if block.rawsource == block.astext():
+            block.rawsource = block.rawsource.rstrip()
+            block.children = [nodes.Text(block.rawsource)]
+
+
+def _add_new_pages(_app, docname, source):
+    """List pages at the top of docs/ that no section names yet at the end of the last one."""
+    if docname == "in_depth/index":
+        named = "".join(path.read_text(encoding="utf-8") for path in HERE.glob("*/index.md"))
+        new = [f"/{path.stem}" for path in sorted(HERE.glob("*.md")) if f"\n/{path.stem}\n" not in named]
+        body = source[0].rstrip().removesuffix("```")
+        source[0] = "\n".join([body.rstrip(), *(name for name in new if name != "/index"), "```", ""])
+
+
 def _copy_mathjax(app, failure):
     if failure is None and app.builder.format == "html":
         package = importlib.util.find_spec("sphinx-mathjax-offline")
@@ -131,6 +150,8 @@ def _copy_mathjax(app, failure):
 
 
 def setup(app):
-    """Connect what turns docstrings into reStructuredText, and what copies MathJax."""
+    """Connect what turns docstrings into reStructuredText, what mends pages, and what copies MathJax."""
     app.connect("autodoc-process-docstring", _docstring, priority=100)  # before numpydoc
+    app.connect("source-read", _add_new_pages)
+    app.connect("doctree-read", _trim_blocks)
     app.connect("build-finished", _copy_mathjax)

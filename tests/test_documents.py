@@ -1,6 +1,7 @@
 """What the documents show is run by continuous integration, and what they measured says by which command."""
 
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -82,6 +83,12 @@ def test_every_example_is_one_that_the_gallery_runs() -> None:
     assert '"filename_pattern": r"/plot_"' in read("docs/conf.py")
     assert '"abort_on_example_error": True' in read("docs/conf.py")
     assert not re.search(r"::$|code-block", read("examples/README.rst"), re.MULTILINE)
+
+
+def test_the_first_page_lists_every_extra() -> None:
+    table = read("docs/start/from_a_file.md").partition("## Extras")[2].partition("\n## ")[0]
+    listed = re.findall(r"`(\w+)`", " ".join(line.split("|")[1] for line in table.splitlines() if line.startswith("|")))
+    assert sorted(listed) == sorted(tomllib.loads(read("pyproject.toml"))["project"]["optional-dependencies"])
 
 
 # ---- what was measured

@@ -49,6 +49,23 @@ def test_every_dependency_of_the_core_has_an_upper_bound_and_a_locked_version_be
     assert all(len(found["sha256"]) == 64 for found in hashes)
 
 
+def names_in(group: str) -> set[str]:
+    """The packages that an extra asks for, those of the extras that it is made of too."""
+    found = set()
+    for requirement in PROJECT["optional-dependencies"][group]:
+        if requirement.startswith("aioli-online["):
+            parts = requirement.partition("[")[2].rstrip("]").split(",")
+            found |= set().union(*map(names_in, parts))
+        else:
+            found.add(re.split(r"[>=<;\[ ]", requirement)[0])
+    return found
+
+
+def test_the_lock_holds_every_package_of_the_development_environment() -> None:
+    locked = tomllib.loads((ROOT / "pylock.toml").read_text(encoding="utf-8"))["packages"]
+    assert names_in("dev") - {package["name"] for package in locked} == set()  # else: `make lock`
+
+
 def test_the_licences_of_the_core_are_known_and_permissive() -> None:
     command = [sys.executable, str(ROOT / ".ci" / "licences.py")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

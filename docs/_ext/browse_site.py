@@ -26,6 +26,12 @@ SCHEMES = ("light", "dark")
 PAGES = (
     "index.html",
     "start/from_a_file.html",
+    "command.html",
+    "late.html",
+    "service.html",
+    "service_tutorial.html",
+    "classes.html",
+    "reference/glossary.html",
     "howto/late_labels.html",
     "howto/from_river.html",
     "understand/how_a_row_flows.html",
