@@ -45,7 +45,7 @@ licences: .venv/.dev
 
 # the versions of the development environment with the hashes of their files, as pylock.toml (Linux, this Python)
 lock: .venv/.dev
-	$(BIN)/python -m pip lock --quiet '.[dev]' --output pylock.toml
+	$(BIN)/python -m pip lock --quiet --only-deps '.[dev]' --output pylock.toml
 
 bench: .venv/.bench
 	$(BIN)/python -m benchmarks.speed

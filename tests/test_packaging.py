@@ -64,6 +64,7 @@ def names_in(group: str) -> set[str]:
 def test_the_lock_holds_every_package_of_the_development_environment() -> None:
     locked = tomllib.loads((ROOT / "pylock.toml").read_text(encoding="utf-8"))["packages"]
     assert names_in("dev") - {package["name"] for package in locked} == set()  # else: `make lock`
+    assert all("version" in package for package in locked)  # pip installs no folder from a lock: it has no hash
 
 
 def test_the_licences_of_the_core_are_known_and_permissive() -> None:
