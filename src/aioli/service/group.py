@@ -11,6 +11,7 @@ import numpy as np
 
 from aioli.errors import AioliError, RowRefused
 from aioli.outcomes.class_labels import Label
+from aioli.service.given_rows import is_object
 from aioli.service.keyed import require_room
 from aioli.service.model import ServedModel
 from aioli.service.names import check_id, is_id
@@ -155,7 +156,7 @@ class Group:
         told: list[Outcome] = []
         while len(told) < len(operations):
             part = operations[len(told) : len(told) + served.model.longest_run]
-            encoded = any(isinstance(operation.row, Mapping) for operation in part)
+            encoded = any(is_object(operation.row) for operation in part)
             before = served.model.snapshot() if encoded and not served.has_origin else None
             try:
                 rows = served.model.announce_many([one.row for one in part], [one.key for one in part])

@@ -2,7 +2,7 @@
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from aioli.learners.protocol import (
 )
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Label
+from aioli.service.given_rows import GivenRow, as_json, is_object
 from aioli.service.keyed import check_key, predict_keyed, restore_served_learner
 from aioli.service.late_classes import learns_classes_late
 from aioli.service.runs import announce_run, are_alike, learn_run, longest_run
@@ -34,9 +35,8 @@ from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement, RowKey
 from aioli.streams.files.table import Features
 from aioli.streams.row_encoder import RowEncoder
 
-__all__ = ["Answer", "GivenRow", "ServedModel"]
+__all__ = ["Answer", "ServedModel"]
 
-GivenRow = Sequence[float] | JsonMapping  # as a request has it: numbers in order, or an object of named values
 NUMBERS = {int, float}
 TWO_LABELS: dict[object, int] = {0: 0, 1: 1, -1: 0}  # True and False are 1 and 0
 
@@ -138,7 +138,7 @@ class ServedModel:
         """Return the probabilities of a row that nobody will tell the label of; changes nothing."""
         learner = self.learner
         check_key(learner, key)
-        if isinstance(given, Mapping):
+        if is_object(given):
             encoder = RowEncoder() if self.encoder is None else RowEncoder.restore(self.encoder.snapshot())
             known = len(encoder.features) or None
             X = encoder.encode(given)
@@ -197,8 +197,9 @@ class ServedModel:
         return Answer(None, learner.classes_[: len(probabilities)], probabilities)
 
     def _features(self, given: GivenRow) -> Features:
-        if not isinstance(given, Mapping):
-            return self._numbers(given)
+        return self._encoded(given) if is_object(given) else self._numbers(given)
+
+    def _encoded(self, given: JsonMapping) -> Features:
         if self.encoder is None:
             if self.width is not None:
                 raise RowRefused("is an object", remedy=f"rows of this model are {self.width} numbers in order")
@@ -206,7 +207,7 @@ class ServedModel:
         X = self.encoder.encode(given)
         return X[0] if isinstance(X, np.ndarray) else X
 
-    def _numbers(self, given: Sequence[float]) -> Vector:
+    def _numbers(self, given: GivenRow) -> Vector:
         if self.encoder is not None:
             raise RowRefused("is a list", remedy="rows of this model are objects of named values")
         if self.width is not None and len(given) != self.width:
@@ -227,7 +228,7 @@ class ServedModel:
             widen(self.learner, width, self.encoder.features)
         announced = announce_run(self.learner, rows, keys)
         self.width = width
-        came = [_as_json(one) if isinstance(one, Mapping) else b"" for one in given]
+        came = [as_json(one) if is_object(one) else b"" for one in given]
         base = self.tally.base
         parts = zip(rows, announced, came, keys, strict=True)
         return [AnnouncedRow(x, ticket, base, text, key, t > 0) for t, (x, ticket, text, key) in enumerate(parts)]
@@ -282,10 +283,6 @@ def _labels_in(snapshot: Snapshot) -> tuple[Label, Label] | None:
     if not isinstance(negative, str | int | float) or not isinstance(positive, str | int | float):
         raise SnapshotRefused(f"in a ServedModel, 'labels' is {labels!r}, not two labels")
     return negative, positive
-
-
-def _as_json(given: JsonMapping) -> bytes:
-    return json.dumps(given, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
 
 
 def _same(one: AnyAnnouncement, other: AnyAnnouncement) -> bool:

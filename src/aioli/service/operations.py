@@ -3,7 +3,8 @@
 from typing import NamedTuple, TypeAlias
 
 from aioli.outcomes.class_labels import Label
-from aioli.service.model import Answer, GivenRow
+from aioli.service.given_rows import GivenRow
+from aioli.service.model import Answer
 from aioli.service.refusals import ServiceRefused
 from aioli.store.row_codec import RowKey
 

@@ -19,6 +19,8 @@ __all__ = ["order_of"]
 
 def order_of(requests: Sequence[Sequence[Operation]]) -> list[int]:
     """Return the numbers of the operations, counted through all requests, in the order in which they are played."""
+    if len({(type(operation), operation.model) for request in requests for operation in request}) < 2:
+        return list(range(sum(map(len, requests))))
     turns: list[tuple[int, int]] = []  # even turns are of labels, odd ones of rows; then models apart
     models: dict[str, int] = {}
     asked: dict[tuple[str, str], int] = {}  # the turn of the last operation with an id
