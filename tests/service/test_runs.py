@@ -1,5 +1,6 @@
 """Rows of a group are announced, and labels learned, in few calls: the game of one by one, which a replay repeats."""
 
+import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from aioli.learners.announcements import Announcement
 from aioli.learners.protocol import AnyLearner
 from aioli.service.engine import Engine
 from aioli.service.follower import Follower
+from aioli.service.http.grouping import LOOKS, Grouping
 from aioli.service.keyed import make_fleet
 from aioli.service.model import ServedModel
 from aioli.service.operations import Learn, Learned, Operation, Predict, Predicted
@@ -199,3 +201,25 @@ def test_the_single_way_of_aioli_stays(tmp_path: Path) -> None:
     outcome = one(engine, Predict("clicks", "new", ROWS[99]))
     assert isinstance(outcome, Predicted)
     assert outcome.answer.probability == learner.predict(np.array(ROWS[99]))
+
+
+@pytest.mark.parametrize(("more", "groups"), [(0, 1), (1, 1), (LOOKS - 1, 1), (LOOKS + 2, 2)])
+def test_a_request_that_comes_while_others_are_read_is_of_their_group(more: int, groups: int, tmp_path: Path) -> None:
+    grouping = Grouping(with_model(tmp_path))
+
+    async def ask() -> None:
+        loop = asyncio.get_running_loop()
+        answers = [grouping.play(predicts([0]))]
+
+        def another() -> None:  # in each turn of the loop one comes
+            if len(answers) <= more:
+                answers.append(grouping.play(predicts([len(answers)])))
+                loop.call_soon(another)
+
+        loop.call_soon(another)
+        for t in range(more + 1):
+            (outcome,) = await answers[t]
+            assert isinstance(outcome, Predicted)
+
+    asyncio.run(ask())
+    assert (grouping.groups, grouping.operations) == (groups, more + 1)
