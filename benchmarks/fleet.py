@@ -68,27 +68,36 @@ def learn_all(fleet: Fleet, keys: np.ndarray, X: Matrix, y: Vector) -> None:
 
 
 def beside_a_dictionary() -> None:
-    """Print what a dictionary of learners takes for the same rows, learners that exist and new ones apart."""
-    keys, X, y = rows_of(np.random.default_rng(0), 200_000, 10, 20_000)
-    listed, rows = keys.tolist(), list(X)
-    learners: dict[int, AIOLI] = {}
+    """Print what a dictionary of learners takes for the same rows, learners that exist and new ones apart.
 
-    def play() -> None:
-        for key, x, label in zip(listed, rows, y.tolist(), strict=True):
-            learner = learners.get(key)
-            if learner is None:
-                learner = learners[key] = AIOLI()
-            learner.learn(x, label)
+    The dictionary's rows are played as a program with objects would: one by one, in order, `learn` of the key's own.
+    """
+    print("| rows of 10 columns | keys | | dictionary, rows/s | fleet, rows/s | times |")
+    print("|---|---|---|---|---|---|")
+    for n, count in ((200_000, 20_000), (400_000, 100_000)):
+        keys, X, y = rows_of(np.random.default_rng(0), n, 10, count)
+        learners: dict[int, AIOLI] = {}
+        fleet = Fleet(AIOLI())
+        AIOLI().learn(X[0], y[0])
+        Fleet(AIOLI()).learn_many(keys[:100], X[:100], y[:100])
 
-    fleet = Fleet(AIOLI())
-    AIOLI().learn_many(X, y)
-    Fleet(AIOLI()).learn_many(keys, X, y)
-    first = seconds_of(play, 1), seconds_of(lambda: learn_all(fleet, keys, X, y), 1)
-    later = seconds_of(play), seconds_of(lambda: learn_all(fleet, keys, X, y))
-    print("| 200,000 rows of 10 columns, 20,000 keys | dictionary, rows/s | fleet, rows/s | times |")
-    print("|---|---|---|---|")
-    for name, (slow, fast) in (("first pass: every key is new", first), ("later passes", later)):
-        print(f"| {name} | {len(y) / slow:,.0f} | {len(y) / fast:,.0f} | {slow / fast:.1f} |", flush=True)
+        rows = list(zip(keys.tolist(), X, y.tolist(), strict=True))
+
+        def play(learners: dict[int, AIOLI] = learners, rows: list[tuple[int, Vector, float]] = rows) -> None:
+            for key, x, label in rows:
+                learner = learners.get(key)
+                if learner is None:
+                    learner = learners[key] = AIOLI()
+                learner.learn(x, label)
+
+        def learn(fleet: Fleet = fleet, keys: np.ndarray = keys, X: Matrix = X, y: Vector = y) -> None:
+            learn_all(fleet, keys, X, y)
+
+        first = seconds_of(play, 1), seconds_of(learn, 1)
+        later = seconds_of(play), seconds_of(learn)
+        for name, (slow, fast) in (("first pass: every key is new", first), ("later passes", later)):
+            speeds = f"{n / slow:,.0f} | {n / fast:,.0f} | {slow / fast:.1f}"
+            print(f"| {n:,} | {count:,} | {name} | {speeds} |", flush=True)
 
 
 def sizes() -> None:

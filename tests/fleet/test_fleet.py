@@ -52,6 +52,16 @@ def test_models_of_any_width_are_the_learners_of_their_keys(width: int) -> None:
     assert_same_models(fleet, objects)
 
 
+@pytest.mark.parametrize("keys", [1, 3, 1000])
+def test_rows_played_side_by_side_are_those_of_their_keys_in_order(keys: int) -> None:
+    numbers, X, y = keyed_rows(1000, 10, keys, seed=keys)
+    numbers[500:520] = [numbers[0], *numbers[:3], *numbers[:16]]  # a key comes again next to itself, and in a group
+    p, objects = played_apart(numbers, X, y, AIOLI())
+    fleet = Fleet(AIOLI())
+    np.testing.assert_array_equal(fleet.learn_many(numbers, X, y), p)
+    assert_same_models(fleet, objects)
+
+
 @pytest.mark.parametrize("form", ["packed", "full"])
 def test_a_model_whose_matrix_loses_its_digits_turns_to_factors_as_a_learner_does(form: str, tmp_path: Path) -> None:
     keys, X, y = keyed_rows(800, 4, 30)

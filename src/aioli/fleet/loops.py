@@ -1,11 +1,9 @@
 r"""Rows of many keys played in order, each by its key's own model: one compiled call for all of them.
 
 A row's record is copied into one state (`states.dense.state`), the library's own round is played there, and what it
-changed is copied back; the packed form, the usual one, has a shorter way to the same numbers (`packed_row`). So a key's
-model goes the way that an `AIOLI` of its own would have gone, bit for bit.
+changed is copied back; the packed form, the usual one, has a shorter way to the same numbers (`packed_rows`). So a
+key's model goes the way that an `AIOLI` of its own would have gone, bit for bit.
 """
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,7 +26,7 @@ from aioli.fleet.layout import (
     unpack_triangle,
     write_body,
 )
-from aioli.fleet.packed_row import play_packed_row
+from aioli.fleet.packed_rows import Cube, play_packed_rows
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.prefetch import prefetch
 from aioli.numerics.root import root
@@ -141,7 +139,7 @@ def keeps_its_single_digits(P: Matrix, x: Vector, k: Vector) -> bool:
 
 @compiled(
     "i8(f8[:,::1],i8[::1],i8,i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],"
-    "f8[:,::1],f8[::1],f8[::1],f8[::1],f8)"
+    "f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)"
 )
 def play_keyed_rows(
     records: Matrix,
@@ -154,6 +152,9 @@ def play_keyed_rows(
     tally: Vector,
     rules: Vector,
     workspace: Matrix,
+    Ps: Cube,
+    ks: Matrix,
+    sums: Matrix,
     X: Matrix,
     y: Vector,
     weights: Vector,
@@ -168,23 +169,18 @@ def play_keyed_rows(
     packed, in_place = told[KIND] == PACKED, told[KIND] == FULL
     single = told[KIND] == SINGLE
     width, first = w.size, HEAD + MODEL_HEAD
-    x, k, s = workspace[0], workspace[1], workspace[2]
     numbers, stride = records.reshape(records.size), records.shape[1]
-    for t in range(begin, len(X)):
-        if t + AHEAD < len(X):
-            ahead = places[t + AHEAD] * stride
-            for i in range(0, stride, LINE):
-                prefetch(numbers, ahead + i)
+    t = begin
+    while t < len(X):
         place = places[t]
         if packed and numbers[place * stride + HEAD + FACTORED] < 0.5:
-            for i in range(width):
-                x[i] = X[t, i]
-            z = play_packed_row(numbers, place * stride, P, w, tally, rules, x, k, s, y[t], weights[t], logits[t])
-            if math.isnan(z):
+            after = play_packed_rows(numbers, stride, places, t, Ps, ks, sums, rules, X, y, weights, logits, clock)
+            if after == t:
                 return t
-            logits[t] = z
-            numbers[place * stride + LAST] = clock + t
+            t = after
             continue
+        if t + AHEAD < len(X):
+            prefetch_record(records, places[t + AHEAD])
         record = records[place]
         if in_place:
             tally = record[HEAD : HEAD + TALLY]
@@ -203,6 +199,7 @@ def play_keyed_rows(
         if not in_place:
             store_model(records, place, told, 0, body, w, P, tally)
         record[LAST] = clock + t
+        t += 1
     return len(X)
 
 

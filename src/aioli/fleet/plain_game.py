@@ -9,6 +9,7 @@ from aioli.fleet.game import Game, factor_model
 from aioli.fleet.keyed_records import KeyedRecords
 from aioli.fleet.layout import Layout
 from aioli.fleet.loops import logits_of_keyed_rows, play_keyed_rows
+from aioli.fleet.packed_rows import PackedWorkspace
 from aioli.fleet.records import Records
 from aioli.fleet.room import Places
 from aioli.numerics.compiling import Matrix, Vector
@@ -27,13 +28,14 @@ class PlainGame(Game):
         super().__init__([spec], layout)
         self._state = State(spec, layout.width)
         self._body = np.empty(layout.body)
+        self._group = PackedWorkspace(layout.width)
 
     def play(
         self, records: Records, places: Places, X: Matrix, y: Vector, weights: Vector, logits: Vector, clock: float
     ) -> None:
         """See `Game`."""
         told, state = self.layout.told, self._state
-        buffers = self._body, state.P, state.w, state.tally, state.rules, state.workspace
+        buffers = self._body, state.P, state.w, state.tally, state.rules, state.workspace, *self._group.arrays
         played = 0
         while played < len(X):
             played = play_keyed_rows(records.hot, places, played, told, *buffers, X, y, weights, logits, clock)

@@ -4,7 +4,7 @@ import math
 
 from aioli.numerics.compiling import compiled, elementwise
 
-__all__ = ["exponentials", "root", "root_many", "solve"]
+__all__ = ["SHORT", "carried", "exponentials", "root", "root_many", "solve", "start"]
 
 LOG_2 = math.log(2.0)
 SHORT = 0.015625  # below it e^-s - 1 needs eight terms: the next is below 1e-19 of it
@@ -29,6 +29,20 @@ def carried(e: float, fall: float, s: float) -> tuple[float, float]:
     return e + change, fall + change
 
 
+@compiled("UniTuple(f8,2)(f8,f8)", inline=True)
+def start(m: float, a: float) -> tuple[float, float]:
+    r"""Return a point left of the root, and below which z $e^{-z} - 1$ must be kept to full precision. O(1)."""
+    excess = m - a
+    z = m - a * min(1.0, 0.5 * m) if a < 0.125 else max(excess, m / (1.0 + 0.5 * a))
+    if 8.0 < a < math.inf and m < math.inf:
+        # Where m is near a and both are large, z is about log(2a), and Newton would climb there by 1 a step.
+        near = math.log(a / max(math.log(a) + LOG_2 - excess, 1.0))
+        if near > 1.0:
+            z = max(z, near * (1.0 - 1e-15))
+    # e^-z - 1 to full precision costs more, and is needed only where it is small, or times a large a
+    return z, (1.0 if a > 0.125 else 0.0625)
+
+
 @compiled("UniTuple(f8,3)(f8,f8)")
 def solve(m: float, a: float) -> tuple[float, float, float]:
     r"""Return the z ≥ 0 with $z + a\tanh(z/2) = m$, for m, a ≥ 0; with it $e^{-z}$ and $e^{-z} - 1$. O(1).
@@ -38,14 +52,7 @@ def solve(m: float, a: float) -> tuple[float, float, float]:
     it along: $e^{-(z+s)} = e^{-z} + e^{-z}(e^{-s} - 1)$.
     """
     excess = m - a
-    z = m - a * min(1.0, 0.5 * m) if a < 0.125 else max(excess, m / (1.0 + 0.5 * a))
-    if 8.0 < a < math.inf and m < math.inf:
-        # Where m is near a and both are large, z is about log(2a), and Newton would climb there by 1 a step.
-        near = math.log(a / max(math.log(a) + LOG_2 - excess, 1.0))
-        if near > 1.0:
-            z = max(z, near * (1.0 - 1e-15))
-    # e^-z - 1 to full precision costs more, and is needed only where it is small, or times a large a
-    small = 1.0 if a > 0.125 else 0.0625
+    z, small = start(m, a)
     e, fall = exponentials(z, small)
     for _ in range(100):
         sigma = 1.0 / (1.0 + e)

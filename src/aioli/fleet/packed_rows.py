@@ -1,0 +1,224 @@
+r"""Rounds on packed records, rows of several keys side by side: the rounds of `states.dense.fused`, number by number.
+
+Rows of different keys know nothing of each other, so a group of them is played in step: all products $k = Px$, then all
+roots and answers, then what each does to its record. A processor that would wait for one row's divisions works on the
+next row's meanwhile; one row after the other took half as long again. A group ends before a key comes a second time.
+
+$k = Px$ wants the whole of P, in the order of sums of the library's own loop, so the triangle is unpacked; what the
+round does to P, $P \leftarrow P - ss^\top$ and the drift back to the prior, is done to the triangle where it lies.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.fleet.layout import FACTORED, HEAD, LAST, MODEL_HEAD, TALLY
+from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.prefetch import prefetch
+from aioli.numerics.root import solve
+from aioli.numerics.roots import WORKSPACE, solve_together
+from aioli.outcomes.spec import Rule
+from aioli.outcomes.two_classes import answer_label, count_round, keeps_its_digits
+from aioli.states.dense import fused
+
+__all__ = ["GROUP", "PackedWorkspace", "play_packed_rows"]
+
+GROUP = 16  # rows played in step: measured, `python -m benchmarks.fleet`
+FEW = 4  # rows from which climbing side by side is faster
+LINE = 8
+Cube = NDArray[np.float64]
+multiply = fused.multiply
+
+# The numbers of a row between the phases of its round, by place.
+M, M_SIZE, A, V, NORM, SPREAD, SIZE, E, FALL, ROOT_GAMMA, ALPHA, ROOM = range(12)
+
+
+class PackedWorkspace:
+    """Room for a group of rows between the phases of its rounds: two matrices in turn, k of each row, its scalars."""
+
+    def __init__(self, width: int) -> None:
+        self.Ps: Cube = np.empty((2, width, width))
+        self.ks: Matrix = np.empty((GROUP + 1, width))
+        self.sums: Matrix = np.empty((ROOM + WORKSPACE, GROUP))
+
+    @property
+    def arrays(self) -> tuple[Cube, Matrix, Matrix]:
+        """The arrays, in the order in which `play_packed_rows` takes them."""
+        return self.Ps, self.ks, self.sums
+
+
+@compiled("i8(f8[::1],i8,i8[::1],i8)")
+def group_size(numbers: Vector, stride: int, places: NDArray[np.int64], begin: int) -> int:
+    """Return how many rows from `begin` on are of different keys whose models are not factored; at most `GROUP`."""
+    most = min(GROUP, places.size - begin)
+    for size in range(most):
+        place = places[begin + size]
+        again = 0
+        for i in range(begin, begin + size):
+            again += places[i] == place
+        if again or numbers[place * stride + HEAD + FACTORED] > 0.5:
+            return size
+    return most
+
+
+@compiled("void(f8[::1],f8[:,::1])")
+def unpack(triangle: Vector, P: Matrix) -> None:
+    """Fill P from its lower triangle, row by row. O(d²)."""
+    at = 0
+    for i in range(P.shape[0]):
+        row = triangle[at : at + i + 1]
+        for j in range(i + 1):
+            P[i, j] = row[j]
+            P[j, i] = row[j]
+        at += i + 1
+
+
+@compiled("void(f8[::1],i8,i8[::1],i8[::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8)", reassociate=True)
+def look_at_rows(
+    numbers: Vector,
+    stride: int,
+    places: NDArray[np.int64],
+    soon: NDArray[np.int64],
+    Ps: Cube,
+    ks: Matrix,
+    sums: Matrix,
+    X: Matrix,
+    half: float,
+) -> None:
+    r"""Write $k = Px$, m, v, ‖x‖ and the spread of every row of a group. O(d²) a row.
+
+    The records of `soon` are asked for, one a row: all at once would be more than can be on their way.
+    """
+    width = X.shape[1]
+    triangle = HEAD + MODEL_HEAD + width
+    end = triangle + width * (width + 1) // 2
+    first = places[0] * stride
+    unpack(numbers[first + triangle : first + end], Ps[0])
+    for g in range(len(X)):
+        if g < len(soon):
+            ahead = soon[g] * stride
+            for i in range(0, stride, LINE):
+                prefetch(numbers, ahead + i)
+        if g + 1 < len(X):  # a number that was just written is read slowly: another row's P is filled in between
+            first = places[g + 1] * stride
+            unpack(numbers[first + triangle : first + end], Ps[(g + 1) & 1])
+        x, k = X[g], ks[g]
+        centre = places[g] * stride + HEAD + MODEL_HEAD
+        w = numbers[centre : centre + width]
+        spread = multiply(Ps[g & 1], x, k)
+        v = 0.0
+        m = 0.0
+        norm2 = 0.0
+        for i in range(width):
+            v += x[i] * k[i]
+            m += x[i] * w[i]
+            norm2 += x[i] * x[i]
+        sums[M, g], sums[V, g], sums[NORM, g], sums[SPREAD, g] = m, v, math.sqrt(norm2), spread
+        sums[M_SIZE, g], sums[A, g] = abs(m), half * v
+
+
+@compiled("i8(f8[::1],i8,i8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1])")
+def answer_rows(
+    numbers: Vector,
+    stride: int,
+    places: NDArray[np.int64],
+    sums: Matrix,
+    rules: Vector,
+    y: Vector,
+    weights: Vector,
+    logits: Vector,
+) -> int:
+    """Announce and answer the labels of a group, and count the rounds; return how many rows were played. O(1) a row.
+
+    Fewer than all were played where the next would cost its model's P too many digits: nothing of it has been counted.
+    """
+    rows = places.size
+    roots = sums[SIZE, :rows], sums[E, :rows], sums[FALL, :rows]
+    if rows >= FEW:
+        solve_together(sums[M_SIZE, :rows], sums[A, :rows], *roots, sums[ROOM:])
+    else:
+        for g in range(rows):
+            sums[SIZE, g], sums[E, g], sums[FALL, g] = solve(sums[M_SIZE, g], sums[A, g])
+    for g in range(rows):
+        m, v, norm, size, e, fall = sums[M, g], sums[V, g], sums[NORM, g], sums[SIZE, g], sums[E, g], sums[FALL, g]
+        z, gamma, alpha, inst, loss, v_after = answer_label(
+            rules, m, v, norm, y[g], weights[g], logits[g], size, e, fall
+        )
+        if rules[Rule.FORGETTING] == 1.0 and not keeps_its_digits(sums[SPREAD, g], v_after):
+            return g
+        sums[ROOT_GAMMA, g], sums[ALPHA, g] = math.sqrt(gamma), alpha
+        first = places[g] * stride + HEAD
+        count_round(numbers[first : first + TALLY], weights[g], loss, inst, norm, logits[g])
+        logits[g] = z
+    return rows
+
+
+@compiled("void(f8[::1],f8,f8,f8[::1],f8[::1],f8,f8)", reassociate=True)
+def learn_row(model: Vector, root_gamma: float, alpha: float, k: Vector, s: Vector, rho: float, back: float) -> None:
+    r"""Set $w \leftarrow w + \alpha k$ and $P \leftarrow P - ss^\top$ in a record, then let P drift. O(d²)."""
+    width = k.size
+    w = model[:width]
+    for i in range(width):
+        s[i] = root_gamma * k[i]
+        w[i] += alpha * k[i]
+    at = width
+    for i in range(width):
+        si, row = s[i], model[at : at + i + 1]
+        for j in range(i + 1):
+            row[j] -= si * s[j]
+        at += i + 1
+    if rho < 1.0:
+        at = width
+        for i in range(width):
+            row = model[at : at + i + 1]
+            for j in range(i + 1):
+                row[j] *= rho
+            row[i] += back
+            at += i + 1
+
+
+@compiled("i8(f8[::1],i8,i8[::1],i8,f8[:,:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)")
+def play_packed_rows(
+    numbers: Vector,
+    stride: int,
+    places: NDArray[np.int64],
+    begin: int,
+    Ps: Cube,
+    ks: Matrix,
+    sums: Matrix,
+    rules: Vector,
+    X: Matrix,
+    y: Vector,
+    weights: Vector,
+    logits: Vector,
+    clock: float,
+) -> int:
+    """Play the rows from `begin` on by the first models of their records; return the row that came next. O(d²) a row.
+
+    It is the first whose model is factored, or which would cost its model's P too many digits: it has changed nothing.
+    """
+    width = X.shape[1]
+    rho, half = rules[Rule.FORGETTING], 0.5 * rules[Rule.REGULARISER]
+    back = (1.0 - rho) / rules[Rule.RIDGE]
+    body = HEAD + MODEL_HEAD
+    end = body + width + width * (width + 1) // 2
+    t = begin
+    while t < len(X):
+        rows = group_size(numbers, stride, places, t)
+        if rows == 0:
+            return t
+        group = slice(t, t + rows)
+        here = places[group]
+        look_at_rows(numbers, stride, here, places[t + GROUP : t + GROUP + rows], Ps, ks, sums, X[group], half)
+        played = answer_rows(numbers, stride, here, sums, rules, y[group], weights[group], logits[group])
+        for g in range(played):
+            first = here[g] * stride
+            learn_row(
+                numbers[first + body : first + end], sums[ROOT_GAMMA, g], sums[ALPHA, g], ks[g], ks[GROUP], rho, back
+            )
+            numbers[first + LAST] = clock + t + g
+        t += played
+        if played < rows:
+            return t
+    return t
