@@ -1,5 +1,6 @@
 """What the documents show is run by continuous integration, and what they measured says by which command."""
 
+import argparse
 import re
 import tomllib
 from collections.abc import Iterator
@@ -7,6 +8,8 @@ from pathlib import Path
 
 import pytest
 from code_blocks import ROOT, RUNNERS, Block, blocks_of, documents
+
+from aioli.commands.arguments import command_parser
 
 PAGES = [page for page in documents() if not page.is_relative_to(ROOT / "docs" / "reference" / "api")]
 DIRECTIVES = {"{toctree}", "{glossary}"}  # of the site's own; neither holds code
@@ -33,7 +36,7 @@ def test_every_code_block_is_run_by_one_runner() -> None:
         takers = [name for name, takes in RUNNERS.items() if takes(block)]
         if len(takers) != 1 and block.language not in DIRECTIVES:
             wrong.append(f"{block.page}:{block.line}: a block of {block.language or 'no language'} is run by {takers}")
-    assert wrong == []
+    assert not wrong, "\n".join(wrong)
 
 
 @pytest.mark.parametrize("runner", RUNNERS)
@@ -145,3 +148,47 @@ def test_every_figure_says_in_words_what_it_shows() -> None:
         if len(words.split()) < 4
     ]
     assert short == []
+
+
+# ---- commands that are told in a sentence
+
+INLINE = re.compile(r"`((?:\.venv/bin/)?(?:aioli|make) [^`]+)`")
+
+
+def told_commands() -> Iterator[tuple[str, list[str]]]:
+    """The page and the words of each command of aioli's or of make's that is told in a sentence."""
+    for page in PAGES:
+        for command in INLINE.findall(page.read_text(encoding="utf-8")):
+            yield page.name, re.findall(r"[^\s|\"']+", command.removeprefix(".venv/bin/"))
+
+
+def test_every_target_of_make_that_a_page_names_exists() -> None:
+    targets = set(re.findall(r"^([a-z]+):", read("Makefile"), re.MULTILINE))
+    named = [(page, words[1]) for page, words in told_commands() if words[0] == "make"]
+    assert len(named) >= 10
+    assert [each for each in named if each[1] not in targets] == []
+
+
+def parser_of(parser: argparse.ArgumentParser, words: list[str]) -> argparse.ArgumentParser | None:
+    """The parser of the command that these words begin with, `run` or `service export`; None where there is no such."""
+    found = False
+    for word in words[:2]:
+        kinds = [each for each in parser._actions if isinstance(each, argparse._SubParsersAction)]
+        if not kinds or word not in kinds[0].choices:
+            break
+        parser, found = kinds[0].choices[word], True
+    return parser if found else None
+
+
+def test_every_command_of_aioli_that_a_page_names_knows_its_options() -> None:
+    aioli, wrong, count = command_parser(), [], 0
+    for page, (program, *words) in told_commands():
+        if program == "aioli" and words[0].islower() and not words[0].startswith("--"):
+            parser = parser_of(aioli, words)
+            known = () if parser is None else parser._option_string_actions
+            asked = [word for word in words if re.match(r"--\w", word)]
+            if parser is None or not set(asked) <= set(known):
+                wrong.append(f"{page}: aioli {' '.join(words)}")
+            count += 1
+    assert wrong == []
+    assert count >= 50
