@@ -205,22 +205,38 @@ def test_shuffled_labels_take_nothing() -> None:
     assert evidence_for_runs(ones).numbers[EVIDENCE] < 5.0
 
 
-def test_the_base_rate_is_heard_more_while_few_labels_are_independent(rng: np.random.Generator) -> None:
+def after(y: Vector, in_time: Vector) -> LateMixture:
+    """Return a layer that has learned late labels of one expert, which would have said these log-odds in time."""
+    mixture = Mixture(np.ones(1))
+    layer = LateMixture(mixture.prior, mixture.shares)
+    kept = layer.announce(mixture, np.zeros((len(y), 1)))[1]
+    layer.answer(mixture, in_time[:, None], y, np.ones(len(y)), kept, np.full(len(y), len(y) - 1.0))
+    return layer
+
+
+def test_the_base_rate_is_heard_more_where_few_labels_speak_for_the_experts(rng: np.random.Generator) -> None:
     shuffled = (rng.random(400) < 0.7).astype(float)
     in_runs = np.sort(shuffled)
     heard = {}
-    for name, y in (("shuffled", shuffled), ("in runs", in_runs)):
-        layer, mixture = evidence_for_runs(y), Mixture(np.ones(1))
-        layer.numbers[SHARES : late_loops.COUNTS] = 0.25
+    games = ("shuffled", shuffled, 0.1), ("told by columns", in_runs, 9.0), ("told by order", in_runs, 1.0)
+    for name, y, sure in games:
+        layer, mixture = after(y, sure * (2.0 * y - 1.0)), Mixture(np.ones(1))
+        assert (late_loops.independent_labels(layer.numbers) < 4.0) == (name != "shuffled")
+        layer.numbers[SHARES : late_loops.COUNTS] = 0.2
         kept = layer.announce(mixture, np.array([[-3.0]]))[1][0, 1:]
-        assert kept[WHOLE] > -3.0
         heard[name] = kept[WHOLE]
-        labels = late_loops.independent_labels(layer.numbers)
-        assert labels > 300.0 if name == "shuffled" else labels < 4.0
         layer.numbers[late_loops.AWAKE] = 0.0  # where labels come in time nothing is changed
         again = layer.announce(mixture, np.array([[-3.0]]))[1][0, 1:]
-        assert_allclose(again[WHOLE], late_loops.mixed_odds(np.full(4, 0.25), again[: late_loops.MEMBERS]), rtol=1e-12)
-    assert heard["in runs"] > heard["shuffled"] + 0.3  # nearer to the log-odds of seven in ten
+        assert_allclose(again[WHOLE], late_loops.mixed_odds(np.full(5, 0.2), again[: late_loops.MEMBERS]), rtol=1e-12)
+    assert abs(heard["told by columns"] - heard["shuffled"]) < 0.1
+    assert heard["told by order"] > heard["shuffled"] + 0.5  # nearer to the log-odds of seven in ten
+
+
+def test_log_odds_are_pooled_by_the_experts_shares() -> None:
+    mixture = Mixture(np.array([1.0, 3.0]))
+    layer = LateMixture(mixture.prior, mixture.shares)
+    kept = layer.announce(mixture, np.array([[2.0, -1.0], [40.0, -40.0]]))[1][:, 2:]
+    assert_allclose(kept[:, late_loops.POOLED], [0.25 * 2.0 - 0.75, 0.25 * 12.0 - 0.75 * 12.0])
 
 
 def test_a_snapshot_is_the_same_layer() -> None:

@@ -129,7 +129,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
             self._auditions.count(np.array([loss_of(said, y)]), one, late=logit is not None)
         else:
             Z = self._members.play(x[None], np.array([z]), label, one)
-            answered = self._combination.answer(Z, label, one, kept, None if kept is None else np.array([delay]))
+            answered = self._answered(Z, label, one, kept, None if kept is None else np.array([delay]))
             said = answered.item() if logit is None else logit
             self._auditions.count_row(Z, y, linear, loss_of(said, y), logit is not None, delay)
         self._review_when_due()
@@ -287,7 +287,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         else:
             Z = self._members.play(X, linear, y, weights)
             self._auditions.losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
-            said = self._combination.answer(Z, y, weights, kept, None if delayed is None else delayed.late)
+            said = self._answered(Z, y, weights, kept, None if delayed is None else delayed.late)
         in_time = np.isnan(late)
         said = np.where(in_time, said, late)
         losses = loss_many(said, y)

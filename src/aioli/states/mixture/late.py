@@ -2,11 +2,13 @@ r"""The mixture when labels come late: what is heard is weighed by what was *ann
 
 The mixture of `states.mixture.mixture` is trained by what it would say with every label known. Where labels come late
 that is not what it announces: its stackers lean on a last label that is old, and a share that multiplies many
-likelihoods at once jumps to whoever fitted the last batch. So from the first late label on, four members are weighed by
+likelihoods at once jumps to whoever fitted the last batch. So from the first late label on, five members are weighed by
 the probabilities that they announced when the row came:
 
 - the experts' own mixture, with shares of its own;
-- a stacker on it, as the others are, whose steps are four over the delay;
+- the experts' log-odds pooled by the same shares, $\sum_i w_i z_i$: where experts lack the same labels they err apart,
+  and errors of log-odds cancel;
+- a stacker on the mixture, as the others are, whose steps are four over the delay;
 - the base rate, $\ln\frac{\text{ones}}{\text{zeros}}$ of the labels known;
 - the whole of the other mixture, its memory of labels faded.
 
@@ -26,9 +28,12 @@ with $A = \frac1\eta\ln\frac{\pi_i}{w_i}$, a label adds at most $\ell_i + \frac1
 batches of B rows the gap stops growing once $\eta \le 1/B$, by Hölder's inequality, but for the share that is given
 within a batch.
 
-What is announced need not be the mixture of the shares: the gap counts whatever was. While few labels are independent
-($n\frac{1-\rho}{1+\rho}$ of them, ρ being the correlation of neighbouring labels), the base rate is heard more than by
-its share, since experts that have seen two or three runs of labels know next to nothing of the next.
+What is announced need not be the mixture of the shares: the gap counts whatever was. The base rate is heard
+$1 + (2.5\,r/m)^4$ times as much as by its share. $m = n\frac{1-\rho}{1+\rho}$ of the labels are independent, ρ being
+the correlation of neighbouring labels; r is what the experts' mixture would have lost with every label in time, over
+what the chain of labels alone would have, which knows nothing but the last label. Experts that lose several times what
+the chain does have learned from a few runs which rows are neighbours, and not what makes a label: of the next run they
+know next to nothing.
 
 Whether labels come in runs is tested by the Bayes factor of a Markov chain against independence: where they do, the
 prompt whole is not to be trusted with late labels, and loses its prior share, all but 1/(longest delay).
@@ -44,6 +49,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.late_loops import (
     AWAKE,
+    CAUTION,
     COUNTS,
     EXPERTS,
     FROM,
@@ -84,6 +90,7 @@ class LateMixture:
         self.numbers[PRIOR:SHARES] = self.numbers[SHARES:COUNTS] = MEMBER_PRIOR
         self.numbers[ONES] = self.numbers[ZEROS] = 0.5
         self.numbers[FROM] = NOBODY
+        self.numbers[CAUTION] = 1.0
         self.numbers[RUNS:] = 0.5
         begin = 0.5 * (prior / prior.sum() + shares / shares.sum())  # what is known, and a chance for all
         self.experts: Matrix = np.array([begin, begin])  # prior and shares
@@ -115,6 +122,10 @@ class LateMixture:
         itself learns as if the rows came now. O(K²) a row.
         """
         answer_rows_late(mixture.buffer, self.numbers, self.experts, self.stacker, Z, y, weights, kept, late)
+
+    def as_cautious_as(self, other: "LateMixture") -> None:
+        """Hear the base rate as much as another mixture of the same rows does, whose experts know more of them."""
+        self.numbers[CAUTION] = other.numbers[CAUTION]
 
     def cost(self, rounds: int, prior: float) -> float:
         r"""Return the most that the whole can have lost over an expert of this prior share, in nats. O(1).

@@ -10,7 +10,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.logistic import sigmoid
+from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import HEAVY
 from aioli.states.mixture.late_hedge import GAP, HEDGE, RATE, hedge, slow_down
 from aioli.states.mixture.mixture import (
@@ -31,6 +31,7 @@ from aioli.states.mixture.mixture import (
 
 __all__ = [
     "AWAKE",
+    "CAUTION",
     "COUNTS",
     "EXPERTS",
     "FROM",
@@ -53,23 +54,23 @@ __all__ = [
     "answer_rows_late",
 ]
 
-MEMBERS = 4
-EXPERTS, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
-MEMBER_PRIOR = (0.20, 0.08, 0.07, 0.65)  # where order says nothing, what is trained in time is best
+MEMBERS = 5
+EXPERTS, POOLED, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
+MEMBER_PRIOR = (0.06, 0.30, 0.08, 0.01, 0.55)  # where order says nothing, what is trained in time is best
 MEMORY = MEMBERS + 3  # numbers of an announcement's memory behind the experts' log-odds: the members', then these
 WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
 
 PRIOR, SHARES = 2 * HEDGE, 2 * HEDGE + MEMBERS  # of the members, behind the two levels' hedges
 COUNTS = 2 * HEDGE + 2 * MEMBERS
-ONES, ZEROS, FROM, EVIDENCE, BELIEVED, LONGEST, AWAKE = range(COUNTS, COUNTS + 7)
-RUNS = COUNTS + 7  # four counts of (last label, label)
+ONES, ZEROS, FROM, EVIDENCE, BELIEVED, LONGEST, AWAKE, IN_TIME, CHAIN, CAUTION = range(COUNTS, COUNTS + 10)
+RUNS = COUNTS + 10  # four counts of (last label, label)
 NUMBERS = RUNS + 4
 NOBODY = -1.0  # the last label, before there is one
 
 # over the longest delay: the rates at which the experts' and the members' shares begin to be learned from late labels
-FIRST_RATE, FIRST_UPPER_RATE = 2.0, 16.0
+FIRST_RATE, FIRST_UPPER_RATE = 0.5, 16.0
 STEP = 4.0  # over the delay: of the stacker's steps
-FEW = 10.0  # independent labels: with so many, the base rate is heard twice as much as its share; with half, five times
+FEW = 2.5  # m/r: where so few labels speak for the experts, the base rate is heard twice as much as by its share
 SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
 
 
@@ -81,6 +82,15 @@ def mixed_odds(shares: Vector, z: Vector) -> float:
         p += shares[i] * sigmoid(z[i])
         q += shares[i] * sigmoid(-z[i])
     return math.log(max(p, LEAST) / max(q, LEAST))
+
+
+@compiled("f8(f8[::1],f8[::1])", reassociate=True)
+def pooled_odds(shares: Vector, z: Vector) -> float:
+    r"""Return $\sum_i w_i z_i$, no log-odds counted beyond ±12. O(K)."""
+    total = 0.0
+    for i in range(z.size):
+        total += shares[i] * min(max(z[i], -BOLD), BOLD)
+    return total
 
 
 @compiled("f8(f8[::1])")
@@ -96,12 +106,22 @@ def independent_labels(numbers: Vector) -> float:
     return float((numbers[ONES] + numbers[ZEROS]) * (1.0 - rho) / (1.0 + rho))
 
 
+@compiled("f8(f8[::1])")
+def caution(numbers: Vector) -> float:
+    r"""Return $1 + (2.5\,r/m)^4$, how much more the base rate is heard than by its share. O(1).
+
+    m is how many labels are independent, r what the experts lose in time over what the chain of labels alone loses.
+    """
+    told = numbers[IN_TIME] / max(numbers[CHAIN], 1.0)
+    return 1.0 + float(FEW * told / max(independent_labels(numbers), 1.0)) ** 4
+
+
 @compiled("f8(f8[::1],f8[::1])")
 def whole_odds(numbers: Vector, said: Vector) -> float:
-    """Return the log-odds of the members' mixture: more of the base rate while few labels are independent. O(1)."""
+    """Return the log-odds of the members' mixture: more of the base rate where caution asks for it. O(1)."""
     shares = numbers[SHARES:COUNTS].copy()
     if numbers[AWAKE] > 0.0:
-        shares[BASE_RATE] *= 1.0 + (FEW / max(independent_labels(numbers), 1.0)) ** 2
+        shares[BASE_RATE] *= numbers[CAUTION]
     return mixed_odds(shares, said)
 
 
@@ -139,7 +159,7 @@ def announce_late(
     mixed = mixed_odds(experts[1], z)
     describe_late(experts[0], z, mixed, last, mean, f)
     kept[:K] = z
-    said[EXPERTS] = mixed
+    said[EXPERTS], said[POOLED] = mixed, pooled_odds(experts[1], z)
     said[STACKED] = stacked_late(stacker, f, mixed)
     said[BASE_RATE] = math.log(numbers[ONES] / numbers[ZEROS])
     said[PROMPT] = announce_faded(parts, z, RUN ** numbers[LONGEST])
@@ -188,7 +208,9 @@ def count_label(numbers: Vector, y: float) -> None:
     label = 1 if y > 0.5 else 0
     if numbers[FROM] >= 0.0:
         first = RUNS + 2 * int(numbers[FROM])
-        numbers[EVIDENCE] += math.log(numbers[first + label] / (numbers[first] + numbers[first + 1]))
+        lost = -math.log(numbers[first + label] / (numbers[first] + numbers[first + 1]))
+        numbers[CHAIN] += lost
+        numbers[EVIDENCE] -= lost
         numbers[EVIDENCE] -= math.log(numbers[ONES if label else ZEROS] / (numbers[ONES] + numbers[ZEROS]))
         numbers[first + label] += 1.0
     numbers[FROM] = label
@@ -236,8 +258,10 @@ def answer_rows_late(
         if late[t] > 0.0:
             numbers[AWAKE] = 1.0
             numbers[LONGEST] = max(numbers[LONGEST], late[t])
+        now = mixed_odds(experts[1], Z[t])
+        numbers[IN_TIME] += softplus(-now if y[t] > 0.5 else now)
         slowest = 1.0 / (1.0 + numbers[LONGEST])
-        slow_down(numbers[:HEDGE], experts[0], experts[1], min(1.0, FIRST_RATE * slowest))
+        slow_down(numbers[:HEDGE], experts[0], experts[1], FIRST_RATE / max(numbers[LONGEST], FIRST_RATE))
         describe_late(experts[0], kept[t, :K], said[EXPERTS], said[LAST], said[MEAN], f)
         correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) * min(1.0, STEP / (1.0 + late[t])))
         rate, share = min(weights[t], 1.0), 1.0 / (time + t + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
@@ -247,6 +271,7 @@ def answer_rows_late(
         slow_down(upper, members, shares, min(1.0, FIRST_UPPER_RATE * slowest))
         hedge(upper, members, shares, said[:MEMBERS], said[WHOLE], y[t], rate, UPPER_RETURN * share, slowest)
         count_label(numbers, y[t])
+    numbers[CAUTION] = caution(numbers)
 
 
 @compiled("i8(f8[:,::1],i8,i8)")
