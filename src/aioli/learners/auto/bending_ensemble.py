@@ -220,6 +220,13 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         plain = type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray
         return plain and x.size == self.n_features_
 
+    def _answered(self, Z: Matrix, y: Vector, weights: Vector, kept: Matrix | None, late: Vector | None) -> Vector:
+        """Let the combination learn labels; return the log-odds of each row before its label."""
+        said = self._combination.answer(Z, y, weights, kept, late)
+        if self._combination.late is not None and self.dense._late is not None:
+            self._combination.late.as_cautious_as(self.dense._late)  # its first member hides eleven
+        return said
+
     def _logits(self, rows: Rows) -> Vector:
         linear = self.dense._logits(rows)
         if self._members.none_plays:
