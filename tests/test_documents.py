@@ -63,6 +63,12 @@ def test_doctest_skips_nothing() -> None:
     assert [f"{block.page}:{block.line}" for block in all_blocks() if "+SKIP" in block.text] == []
 
 
+def test_files_that_the_design_names_are_there() -> None:
+    named = set(re.findall(r"`([a-z_/]+\.py)`", read("docs/design.md")))
+    assert len(named) > 60
+    assert [name for name in sorted(named) if not (ROOT / "src" / "aioli" / name).exists()] == []
+
+
 def indented(page: Path) -> Iterator[tuple[int, str]]:
     """The first line of each block that is a block by its indentation alone, outside of fences and lists."""
     lines = page.read_text(encoding="utf-8").splitlines()
