@@ -8,6 +8,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from benchmarks.table import Table, as_text
 
 LEAST_TURNS, MOST_TURNS = 10, 40  # of each side; even numbers, so that both have gone first equally often
 SHORTEST = 0.04  # seconds of a turn: a shorter workload is run several times
-LONGEST = 20.0  # seconds of one workload, from which no turns are added
+LONGEST = 6.0  # seconds of one workload, from which no turns are added: all of them in a few minutes
 SLOWER = 1.05
 
 Vector = NDArray[np.float64]
@@ -130,13 +131,18 @@ def _workers(revision: str, workloads: Sequence[str]) -> Iterator[tuple[Worker, 
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         if any("aioli run" in name for name in workloads):
-            write_rows(folder / "rows.csv")
-        for src in sources:
-            with closing(Worker(src, folder)) as compiling:
-                for name in workloads:
-                    compiling.turn(name, 1)
+            write_rows(folder)
+        with ThreadPoolExecutor() as both:
+            list(both.map(lambda src: _compile(src, folder, workloads), sources))
         with closing(Worker(sources[0], folder)) as base, closing(Worker(sources[1], folder)) as work:
             yield base, work
+
+
+def _compile(src: Path, folder: Path, workloads: Sequence[str]) -> None:
+    """Run every workload once."""
+    with closing(Worker(src, folder)) as worker:
+        for name in workloads:
+            worker.turn(name, 1)
 
 
 def _taken_in_turns(name: str, base: Ask, work: Ask) -> Timed:

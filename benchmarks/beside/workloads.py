@@ -19,7 +19,8 @@ __all__ = ["WORKLOADS", "Prepare", "write_rows"]
 Run = Callable[[], object]
 Prepare = Callable[[], Run]  # makes a fresh contender, untimed, and returns the run that is timed
 
-ROWS_OF_COMMAND, WIDTH_OF_COMMAND = 300_000, 10
+WIDTH_OF_COMMAND = 10
+ROWS_OF_COMMAND = {"AIOLI": 200_000, "Auto": 20_000}  # each about a second, half of it the start
 
 
 @cache
@@ -89,6 +90,7 @@ def _learning_single_words() -> Run:
     return lambda: [learner.learn(x, t) for x, t in pairs]
 
 
+@cache
 def _saving() -> Run:
     X, y = dense(300, 200)
     learner = Auto()
@@ -126,18 +128,20 @@ def _learn_one() -> Run:
     return run
 
 
-def write_rows(path: Path) -> None:
-    """Write the file that the workloads of the command play."""
-    X, y = dense(ROWS_OF_COMMAND, WIDTH_OF_COMMAND)
-    with path.open("w", encoding="utf-8") as file:
-        file.write(",".join(f"x{j}" for j in range(WIDTH_OF_COMMAND)) + ",y\n")
-        for x, label in zip(X.tolist(), y.tolist(), strict=True):
-            file.write(",".join(f"{value:.6g}" for value in x) + f",{label:.0f}\n")
+def write_rows(folder: Path) -> None:
+    """Write the files that the workloads of the command play."""
+    for learner, rows in ROWS_OF_COMMAND.items():
+        X, y = dense(rows, WIDTH_OF_COMMAND)
+        with (folder / f"{learner}.csv").open("w", encoding="utf-8") as file:
+            file.write(",".join(f"x{j}" for j in range(WIDTH_OF_COMMAND)) + ",y\n")
+            for x, label in zip(X.tolist(), y.tolist(), strict=True):
+                file.write(",".join(f"{value:.6g}" for value in x) + f",{label:.0f}\n")
 
 
 def playing_file(learner: str) -> Prepare:
-    """Make the workload of the command over the file, a whole process."""
-    command = [sys.executable, "-P", "-m", "aioli", "run", "rows.csv", "--label", "y", "--learner", learner, "--json"]
+    """Make the workload of the command over its file, a whole process."""
+    asked = ["run", f"{learner}.csv", "--label", "y", "--learner", learner, "--json"]
+    command = [sys.executable, "-P", "-m", "aioli", *asked]
     return lambda: lambda: subprocess.run(command, capture_output=True, check=True)
 
 

@@ -20,6 +20,7 @@ from benchmarks.unchanged.comparing import comparison_table, unequal
 from benchmarks.unchanged.recording.notes import Record, read_record, write_record
 
 RECORDING = "benchmarks.unchanged.recording"
+COMPILE = "--compile"
 COMPILED = "compiled.txt"  # beside the sources: which scenarios have been played with them
 ABOUT = "about this record"  # a scenario of its own, which is never compared but warned of
 
@@ -35,7 +36,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if options.base is not None:
             sources[options.base] = sources_of(options.base)
         _compile(sources, Path(scratch), options.only)
-        recorded = _recorded(sources, Path(scratch), options.only, options.times)
+        recorded = _recorded(sources, Path(scratch), options.only)
     work = recorded["the working tree"]
     if options.record is not None:
         write_record(options.record, {ABOUT: _about(), **work})
@@ -60,12 +61,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--record", type=Path, metavar="FILE.npz", help="write what the working tree says")
     parser.add_argument("--check", type=Path, metavar="FILE.npz", help="compare with what --record wrote, here")
     parser.add_argument("--only", action="append", default=[], metavar="WORD", help="scenarios with this in their name")
-    parser.add_argument("--times", action="store_true", help="print how long each scenario took, too")
     return parser
 
 
 def _compile(sources: dict[str, Path], scratch: Path, only: Sequence[str]) -> None:
-    """Play the scenarios once where these sources have not been compiled yet, and forget what was said.
+    """Play the learners' scenarios once where these sources have not been compiled yet, and forget what was said.
 
     Last bits differ between a process that compiles and one that finds everything compiled: in the former, a function
     within another may be bound to a copy that was compiled alone, whose sums are in another order.
@@ -77,37 +77,30 @@ def _compile(sources: dict[str, Path], scratch: Path, only: Sequence[str]) -> No
         marker = src / COMPILED
         if not marker.exists() or not {wanted, whole} & set(marker.read_text().splitlines()):
             new[name] = src
-    _recorded(new, scratch / "compiling", only, times=False)
+    _recorded(new, scratch / "compiling", only, compiling=True)
     for src in set(new.values()):
         with (src / COMPILED).open("a") as marker_file:
             marker_file.write(wanted + "\n")
 
 
-def _recorded(sources: dict[str, Path], scratch: Path, only: Sequence[str], times: bool) -> dict[str, Record]:
-    """Play the scenarios with each of the sources, in processes side by side."""
+def _recorded(
+    sources: dict[str, Path], scratch: Path, only: Sequence[str], compiling: bool = False
+) -> dict[str, Record]:
+    """Play the scenarios with each of the sources, in processes side by side that tell how far they are."""
     playing = {}
     for k, (name, src) in enumerate(sources.items()):
         folder = scratch / str(k)
         folder.mkdir(parents=True)
-        with (folder / "log").open("wb") as log:
-            playing[name] = (
-                folder,
-                subprocess.Popen(
-                    [sys.executable, "-P", "-m", RECORDING, str(folder / "record.npz"), *only],
-                    cwd=folder,
-                    env=environment(src),
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                ),
-            )
+        side = f"{name}, compiling" if compiling else name
+        asked = [str(folder / "record.npz"), side, *([COMPILE] if compiling else []), *only]
+        playing[name] = (
+            folder,
+            subprocess.Popen([sys.executable, "-P", "-m", RECORDING, *asked], cwd=folder, env=environment(src)),
+        )
     found = {}
     for name, (folder, process) in playing.items():
-        status = process.wait()
-        log_text = (folder / "log").read_text(errors="replace")
-        if status:
-            raise SystemExit(f"the recording of {name} ended with {status}:\n{log_text}")
-        if times:
-            print(f"{name}\n{log_text}")
+        if status := process.wait():
+            raise SystemExit(f"the recording of {name} ended with {status}")
         found[name] = read_record(folder / "record.npz")
     return found
 

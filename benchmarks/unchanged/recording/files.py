@@ -20,20 +20,20 @@ WORDS = ("small", "old", "red", "never used", "as new", "with box", "without box
 
 def write_files(folder: Path) -> None:
     """Write all files into the folder."""
-    rows = visits(2400, seed=70)
+    rows = visits(1600, seed=70)
     _write_csv(folder / "visits.csv", rows)
     _write_csv(folder / "later.csv", visits(500, seed=71))
     with gzip.open(folder / "visits.csv.gz", "wt", newline="", encoding="utf-8") as packed:
         csv.writer(packed, lineterminator="\n").writerows([NAMES, *(_texts(row) for row in rows)])
     parts = folder / "parts"
     parts.mkdir()
-    _write_csv(parts / "1.csv", rows[:1000])
-    _write_csv(parts / "2.csv", rows[1000:])
+    _write_csv(parts / "1.csv", rows[:700])
+    _write_csv(parts / "2.csv", rows[700:])
     with (folder / "visits.jsonl").open("w", encoding="utf-8") as lines:
         for row in rows:
             told = {**row, "day": str(row["day"])}
             lines.write(json.dumps({name: value for name, value in told.items() if value is not None}) + "\n")
-    _write_numbers(folder / "numbers.csv", 30_000)
+    _write_numbers(folder / "numbers.csv", 24_000)
     for ending, write in ((".svm", _write_svmlight), (".vw", _write_vowpal)):
         write(folder / f"words{ending}", *streams.words(900, 3000, 12, seed=73))
         write(folder / f"narrow{ending}", *streams.words(900, 25, 6, seed=74))

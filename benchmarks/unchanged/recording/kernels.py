@@ -68,7 +68,7 @@ SCENARIOS: dict[str, Scenario] = {
         lambda: RandomFeatures(features=40, kernel="laplacian"), streams.ring(500, 3), FIXED_WIDTH
     ),
     "RandomFeatures of Auto": course(
-        lambda: RandomFeatures(Auto(), features=20, bandwidth=1.0), streams.ring(400), FIXED_WIDTH
+        lambda: RandomFeatures(Auto(), features=20, bandwidth=1.0), streams.ring(250), FIXED_WIDTH
     ),
     "RandomFeatures of EKF": course(
         lambda: RandomFeatures(EKF(), features=20, bandwidth=1.0), streams.ring(300), LIGHT
@@ -82,5 +82,5 @@ SCENARIOS: dict[str, Scenario] = {
     "Nystrom, laplacian, rows that move": course(
         lambda: Nystrom(points=25, bandwidth=1.5, kernel="laplacian"), _moving(1000), FIXED_WIDTH
     ),
-    "Nystrom of Auto": course(lambda: Nystrom(Auto(), points=15, bandwidth=1.0), streams.ring(300), FIXED_WIDTH),
+    "Nystrom of Auto": course(lambda: Nystrom(Auto(), points=15, bandwidth=1.0), streams.ring(200), FIXED_WIDTH),
 }

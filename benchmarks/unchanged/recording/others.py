@@ -85,7 +85,7 @@ SCENARIOS: dict[str, Scenario] = {
     ),
     "MaximumLikelihood and SMP": _fitted,
     "OnlineToBatch of AIOLI": course(lambda: OnlineToBatch(AIOLI()), streams.dense(700, 4), AVERAGED),
-    "OnlineToBatch of Auto": course(lambda: OnlineToBatch(states=6), streams.dense(500, 4), AVERAGED),
+    "OnlineToBatch of Auto": course(lambda: OnlineToBatch(states=6), streams.dense(200, 4), AVERAGED),
     "OnlineToBatch, shares of a run": _averages,
     "bounds of the literature": _bounds,
 }
