@@ -31,7 +31,7 @@ class RowSample(Observer):
         self._labels: list[float] = []
 
     def batch_ended(self, batch: Batch) -> None:
-        """Let the rows in that the reservoir has chosen."""
+        """Copy those rows of the batch that the reservoir chooses into the sample."""
         count = batch.X.shape[0]
         while self._reservoir.next <= self._rows + count:
             row = batch.X[[self._reservoir.next - self._rows - 1]]
@@ -75,7 +75,7 @@ class RowSample(Observer):
         return Snapshot("RowSample", {"rows": self._rows}, arrays, {"reservoir": self._reservoir.snapshot()})
 
     def go_on_from(self, other: Self) -> None:
-        """Take the place of another sample, so that an observer that is already told of rows goes on from there."""
+        """Take over what another sample holds; the loop goes on telling this object of rows."""
         self._reservoir, self._rows = other._reservoir, other._rows
         self._kept, self._labels = list(other._kept), list(other._labels)
 

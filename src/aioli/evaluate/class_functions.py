@@ -100,7 +100,7 @@ class Period:
 
 
 def kappa(confusion: Matrix) -> float:
-    r"""Return Cohen's $\kappa = (a - e)/(1 - e)$: accuracy a, beyond what e two blind raters of these shares have."""
+    r"""Return Cohen's $\kappa = (a - e)/(1 - e)$: the accuracy a beyond the agreement e by chance."""
     rows = float(confusion.sum())
     if not rows:
         return math.nan

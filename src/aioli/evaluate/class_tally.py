@@ -126,7 +126,7 @@ class ClassTally:
         return -(-self.rows // self._period)
 
     def _fold(self) -> None:
-        """Join the parts of the stream, two and two."""
+        """Join neighbouring parts of the stream in pairs."""
         periods = self._arrays["periods"]
         half = sums.PERIODS // 2
         periods[:half] = periods[0::2] + periods[1::2]

@@ -43,7 +43,7 @@ class LatePlayer(ABC):
 
     @abstractmethod
     def _announce_rows(self, X: Features) -> tuple[Tickets | None, Vector]:
-        """Return what was announced, if the learner learns late, and the probabilities."""
+        """Predict rows; return their announcements, None where the learner makes none, and their probabilities."""
 
     @abstractmethod
     def _learn(self, block: Block) -> None:
@@ -55,7 +55,7 @@ class LatePlayer(ABC):
         return np.full(len(y), (ones + SMOOTHING) / (heard + 2.0 * SMOOTHING))
 
     def _told(self, p: Vector, y: Vector, base: Vector | None = None) -> Announced:
-        """Return rows as observers are told of them."""
+        """Return announced rows in the form that observers receive."""
         return Announced(p, y, base)
 
     @property
@@ -92,7 +92,7 @@ class LatePlayer(ABC):
         return announced
 
     def _owed(self, batch: Batch, row: int) -> int:
-        """Return how many labels have come before a row of the batch, or before what comes after its last."""
+        """Return how many labels are to be learned before this row of the batch is announced, or after its last row."""
         if self.delay.rows is not None:
             return max(0, len(self.waiting) - self.delay.rows)
         if self.delay.batch is not None:
@@ -101,7 +101,7 @@ class LatePlayer(ABC):
         return self.waiting.due(self._time(batch, row)) if row < len(batch.y) else 0
 
     def _free(self, batch: Batch, row: int) -> int:
-        """Return how many rows of the batch come before the next label, at least one."""
+        """Return how many rows, from this one on, are announced before the next label comes: at least one."""
         if self.delay.rows is not None:
             return self.delay.rows + 1 - len(self.waiting)
         if self.delay.batch is not None:

@@ -37,14 +37,14 @@ class Explainer:
 
     @classmethod
     def of_model(cls, learner: Learner, taught: Snapshot | None) -> "Explainer | None":
-        """Return what explains a saved model; None where nothing is known of its rows."""
+        """Return the explainer of a saved model; None where nothing is known of its rows."""
         if taught is None or BACKGROUND not in taught.parts:
             return None
         return cls.of_rows(learner, Background.restore(taught.part(BACKGROUND)), taught)
 
     @classmethod
     def of_rows(cls, learner: Learner, background: Background, taught: Snapshot | None = None) -> "Explainer | None":
-        """Return what explains a learner by these rows, whose columns the snapshot of their stream knows."""
+        """Return the explainer of a learner over these rows; the snapshot of their stream knows the columns."""
         width = learner.n_features_
         if width != len(background.average):
             return None

@@ -85,7 +85,7 @@ class KeyedLearner:
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
-        """Make the face of the fleet of a snapshot."""
+        """Make the learner that shows the fleet of a snapshot."""
         return cls(Fleet.restore(snapshot))
 
     def __repr__(self) -> str:

@@ -77,7 +77,7 @@ class Observer:
         """Receive a batch, once all of its rows have been played."""
 
     def ended(self, rows: int) -> None:
-        """Called once, when the stream is over after `rows` rows."""
+        """Receive the end of the stream, after `rows` rows; called once."""
 
 
 class Loop:

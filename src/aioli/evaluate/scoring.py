@@ -53,7 +53,7 @@ class Scoring(Observer):
         self._waiting.append(self._thread.submit(self._count, announced))
 
     def _wait_for_first(self) -> None:
-        """Wait for the oldest piece, which waits until it is settled: Ctrl-C may come, and others settle after it."""
+        """Wait until the oldest piece is counted, then forget it: after Ctrl-C in between it is waited for again."""
         self._waiting[0].result()
         self._waiting.popleft()
 

@@ -136,7 +136,7 @@ class Windows:
         return windows
 
     def _halve(self) -> None:
-        """Make one window of each two."""
+        """Join neighbouring windows in pairs."""
         for array in (self._totals, self._cells):
             array[: MOST // 2] = array[0::2] + array[1::2]
             array[MOST // 2 :] = 0.0

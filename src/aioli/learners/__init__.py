@@ -1,1 +1,1 @@
-"""One algorithm a file, one protocol."""
+"""Learners, each with a file or a folder of its own; `protocol.py` says what all of them do."""

@@ -1,4 +1,4 @@
-"""The game of rows that are dictionaries: a learner whose columns are made as their keys come, and labels as they come.
+"""Plays rows that are dictionaries: columns are made as their keys come, and classes as their labels do.
 
 `aioli.river` is this game with River's methods around it.
 """
@@ -88,6 +88,7 @@ class DictionaryGame:
     # ---- learning
 
     def _learn_numbers(self, x: Item, y: Label, w: float) -> None:
+        """Learn from a row of numbers: in time, or from what was announced for it before other rows came."""
         if self._many is not None:
             if w == 1.0 and x.keys() <= self._columns.keys() and self._many.rounds:
                 self._many.learn(self._row(x), y)

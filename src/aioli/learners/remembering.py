@@ -17,7 +17,7 @@ __all__ = ["Remembering", "RemembersParts"]
 
 
 class Remembering(ShownInNotebooks, ABC):
-    """Give `save`, `load`, copies, pickles and a table for notebooks to a learner with `snapshot` and `restore`."""
+    """Gives `save`, `load`, copies, pickles and a table for notebooks to a learner with `snapshot` and `restore`."""
 
     @abstractmethod
     def snapshot(self) -> Snapshot:

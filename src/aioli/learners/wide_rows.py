@@ -1,4 +1,4 @@
-"""Wide rows: which rows are wide, columns that share buckets, and single rows that need no preparing."""
+"""Tells which rows are wide, puts columns into buckets, and takes single rows without the border's checks."""
 
 import math
 from typing import Any
@@ -38,7 +38,7 @@ def is_wide(X: Any) -> bool:
 
 
 def hashed(rows: SparseRows, bits: int) -> SparseRows:
-    """Return the rows with their columns in buckets; what meets in one is added."""
+    """Return the rows with their columns in 2^bits buckets; values that share a bucket are added."""
     matrix = rows.values
     buckets = _buckets(matrix.indices, bits)
     hashed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
@@ -51,7 +51,7 @@ def _buckets(columns: Indices | NDArray[np.int32], bits: int) -> Indices:
 
 
 def canonical_row(x: object, width: int, bits: int | None) -> SparseChunk | None:
-    """Return a single row of float64, dense or CSR, with its columns in order or in 2^bits buckets; None for others."""
+    """Return a single float64 row, dense or CSR, that the state takes as it is; None for any other."""
     if type(x) is np.ndarray and x.ndim == 1 and x.dtype == np.float64:
         columns: Indices = np.flatnonzero(x)
         values: Vector = x[columns]

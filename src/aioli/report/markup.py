@@ -31,7 +31,7 @@ def short(name: str, length: int = 60) -> str:
 
 
 def number(value: float) -> str:
-    """Return a length in a drawing: tenths are finer than any eye.
+    """Return a length in a drawing as text, to a tenth: finer than any eye.
 
     >>> number(12.04), number(-0.01)
     ('12', '0')
