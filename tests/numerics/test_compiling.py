@@ -1,6 +1,6 @@
 """How `numerics.compiling` takes hold of Numba: by entries that Numba does not promise to keep."""
 
-from types import SimpleNamespace
+import gc
 from typing import Any
 
 import numpy as np
@@ -10,7 +10,17 @@ from aioli.numerics import compiling
 from aioli.numerics.compiling import compiled
 
 numba = pytest.importorskip("numba")
-DISPATCHER = ("_compile_for_args", "get_call_template", "compile", "disable_compile", "overloads", "typeof_pyval")
+DISPATCHER = (
+    "_compile_for_args",
+    "get_call_template",
+    "get_overload",
+    "add_overload",
+    "compile",
+    "disable_compile",
+    "overloads",
+    "targetctx",
+    "typeof_pyval",
+)
 SENTENCE = (
     f"Numba {numba.__version__} has changed {{}}, by which numerics/compiling.py has a function compiled when it is "
     "first called: mend compiling.py, or keep the upper bound on Numba in pyproject.toml below this version"
@@ -26,6 +36,25 @@ def fresh() -> Any:
     return compiled("f8(f8)")(square)
 
 
+class KeptInMemory:
+    """A cache of one function, which is empty at first."""
+
+    kept: Any = None
+
+    def load_overload(self, signature: str, context: object) -> Any:  # noqa: ARG002
+        return self.kept
+
+    def save_overload(self, signature: str, data: Any) -> None:  # noqa: ARG002
+        self.kept = data
+
+
+def not_cached() -> Any:
+    """A compiled function that nobody has called in any process."""
+    function = fresh()
+    function._cache = KeptInMemory()
+    return function
+
+
 @pytest.mark.parametrize("entry", DISPATCHER)
 def test_the_dispatcher_has_the_entries_that_are_taken_over(entry: str) -> None:
     assert hasattr(numba.njit(square), entry), SENTENCE.format(f"Dispatcher.{entry}")
@@ -39,14 +68,29 @@ def test_a_call_from_python_compiles_by_the_entry_that_was_put_in_place() -> Non
 
 
 def test_a_call_from_a_compiled_function_compiles_by_the_entry_that_was_put_in_place() -> None:
-    function = fresh()
+    function = not_cached()
 
     def caller(x: float) -> float:
         result: float = function(x) + 1.0
         return result
 
     assert numba.njit(caller)(3.0) == 10.0, SENTENCE.format("Dispatcher.get_call_template")
-    assert list(function.overloads) == [(numba.float64,)], SENTENCE.format("Dispatcher.get_call_template")
+    assert not function.overloads, SENTENCE.format("Dispatcher.get_overload")  # nothing that Python could call
+
+
+def test_a_function_that_compiled_ones_call_is_compiled_for_python_when_python_calls_it() -> None:
+    function = not_cached()
+    assert numba.njit(lambda x: function(x) + 1.0)(3.0) == 10.0
+    assert function(3.0) == 9.0
+    assert numba.njit(lambda x: function(x) - 1.0)(3.0) == 8.0
+    assert list(function.overloads) == [(numba.float64,)]
+
+
+def test_a_function_that_python_has_called_is_not_compiled_again_for_compiled_ones() -> None:
+    function = fresh()
+    assert function(3.0) == 9.0
+    (made,) = function.overloads.values()
+    assert function.get_overload((numba.float64,)) is made.entry_point
 
 
 def test_what_does_not_fit_the_signature_is_refused() -> None:
@@ -54,16 +98,34 @@ def test_what_does_not_fit_the_signature_is_refused() -> None:
         fresh()(np.zeros(2))
 
 
-def test_compiling_is_announced_once_and_only_where_something_was_not_cached(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[str] = []
-    monkeypatch.setattr(compiling, "announce", lambda: said.append("compiling"))
+def test_compiling_is_announced_while_it_happens_once_and_only_where_the_code_is_not_in_the_cache(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said: list[tuple[str, bool]] = []
+    functions = [not_cached(), not_cached(), not_cached()]
+    cache = functions[1]._cache = functions[0]._cache
+    monkeypatch.setattr(compiling, "announce", lambda: said.append(("first", cache.kept is None)))
+    assert functions[0](3.0) == 9.0
+    assert said == [("first", True)]  # before it was compiled
+    assert compiling.announce is None  # said once
+    monkeypatch.setattr(compiling, "announce", lambda: said.append(("again", True)))
+    assert functions[1](3.0) == 9.0  # from the cache
+    assert len(said) == 1
+    assert functions[2](3.0) == 9.0
+    assert said[1:] == [("again", True)]
 
-    def tell(misses: dict[str, int]) -> None:
-        loop: Any = SimpleNamespace(stats=SimpleNamespace(cache_misses=misses))
-        compiling._tell(loop)
 
-    tell({})
-    assert said == []
-    tell({"f8(f8)": 1})
-    tell({"f8(f8)": 1})
-    assert said == ["compiling"]
+@pytest.mark.parametrize("collecting", [True, False])
+def test_garbage_is_collected_after_compiling_as_it_was_before(
+    collecting: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    function, seen = fresh(), []
+    function._cache = KeptInMemory()
+    monkeypatch.setattr(function._cache, "save_overload", lambda *_: seen.append(gc.isenabled()))
+    before = gc.isenabled()
+    try:
+        (gc.enable if collecting else gc.disable)()
+        function(3.0)
+        assert (seen, gc.isenabled()) == ([False], collecting)
+    finally:
+        (gc.enable if before else gc.disable)()

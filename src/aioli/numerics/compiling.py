@@ -1,15 +1,17 @@
 """The one place that calls Numba: every compiled function of the package is made here, with the same options."""
 
+import contextlib
+import gc
 import importlib
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from types import FunctionType
 from typing import Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.numerics.code_cache import Numba, keep_code
+from aioli.numerics.code_cache import CodeCache, Numba, keep_code
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -28,18 +30,20 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     `inline` copies the function into its callers, whose rules on order then hold for it: it saves a call.
     """
     numba = importlib.import_module("numba")
-    decorate = numba.njit(
+    decorate = partial(
+        numba.njit,
         nogil=True,
         error_model="numpy",  # a division by zero is an infinity to be checked, not an exception in a hot loop
         fastmath={"reassoc", "contract"} if reassociate else False,
         inline="always" if inline else "never",
+        no_cfunc_wrapper=True,  # what C would call
     )
 
     def compile_function(function: Function) -> Function:
-        loop: Function = decorate(function)
+        loop: Function = decorate()(function)
         if loop is not function:  # it is, where Numba has been told to compile nothing
             keep_code(loop)
-            _load_on_first_use(cast(Dispatcher, loop), signature)
+            _load_on_first_use(cast(Dispatcher, loop), signature, decorate(no_cpython_wrapper=True))
         return loop
 
     return compile_function
@@ -56,34 +60,27 @@ class Dispatcher(Protocol):
     disable_compile: Callable[[], None]
     typeof_pyval: Callable[[object], object]
     get_call_template: Callable[..., object]
+    get_overload: Callable[..., object]
+    add_overload: Callable[[Numba], None]
+    targetctx: Numba
     stats: Numba
+    _cache: CodeCache
     _compile_for_args: Callable[..., object]
 
 
 announce: Callable[[], None] | None = None  # called once, where a function had to be compiled
 
 
-def _tell(loop: Dispatcher) -> None:
-    """Announce that functions are being compiled, if this one was not in the cache and nobody has said so yet."""
-    global announce
-    if announce is not None and loop.stats.cache_misses:
-        tell, announce = announce, None
-        tell()
+def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callable[..., Numba]) -> None:
+    """Defer compiling a function to its first call, from Python or from another function being compiled.
 
-
-def _load_on_first_use(loop: Dispatcher, signature: str) -> None:
-    """Defer compiling a function to its first call, from Python or from another function being compiled."""
-    compiling = importlib.import_module("numba.core.compiler_lock").global_compiler_lock  # a second lock could deadlock
-
-    def load() -> None:
-        with compiling:
-            if not loop.overloads:
-                loop.compile(signature)
-                loop.disable_compile()
-                _tell(loop)
+    What takes Python's arguments is an eighth of a function's compiling. One that only compiled functions call is
+    compiled without it, under another name; and once more where Python calls it after all.
+    """
+    within: list[Dispatcher] = []
 
     def for_call(*arguments: object) -> object:
-        load()
+        _load(loop, signature)
         (made,) = loop.overloads.values()
         for argument, wanted in zip(arguments, made.signature.args, strict=True):
             came = loop.typeof_pyval(argument)
@@ -91,12 +88,65 @@ def _load_on_first_use(loop: Dispatcher, signature: str) -> None:
                 raise TypeError(f"{loop.__name__} takes {wanted}, not {came}")
         return made.entry_point
 
-    def for_caller(*types: object) -> object:
-        load()
-        return type(loop).get_call_template(loop, *types)
+    def called() -> Dispatcher:
+        """Return the function as another calls it that is being compiled."""
+        if not within and (loop.overloads or _find_in_cache(loop, signature)):
+            return loop
+        if not within:
+            within.append(decorate_within(_renamed(loop.py_func)))
+            keep_code(within[0])
+        _load(within[0], signature)
+        return within[0]
 
     loop._compile_for_args = for_call
-    loop.get_call_template = for_caller
+    loop.get_call_template = lambda *types: type(loop).get_call_template(called(), *types)
+    loop.get_overload = lambda types: type(loop).get_overload(called(), types)
+
+
+def _load(loop: Dispatcher, signature: str) -> None:
+    """Load a function from the cache, or compile it, which is announced, if nobody has said so yet."""
+    global announce
+    with importlib.import_module("numba.core.compiler_lock").global_compiler_lock:  # a second lock could deadlock
+        if loop.overloads or _find_in_cache(loop, signature):
+            return
+        if announce is not None:
+            tell, announce = announce, None
+            tell()
+        with _no_garbage_collected():
+            loop.compile(signature)
+        loop.disable_compile()
+
+
+def _find_in_cache(loop: Dispatcher, signature: str) -> bool:
+    """Load a function if it is in the cache, and return whether it was."""
+    found = loop._cache.load_overload(signature, loop.targetctx)
+    if found is not None:
+        loop.targetctx.insert_user_function(found.entry_point, found.fndesc, [found.library])
+        loop.add_overload(found)
+        loop.disable_compile()
+    return found is not None
+
+
+def _renamed(function: FunctionType) -> FunctionType:
+    """Return the function under another name, by which the cache tells the two apart."""
+    name = f"{function.__name__}_within"
+    code = function.__code__.replace(co_name=name, co_qualname=name)
+    renamed = FunctionType(code, function.__globals__, name, function.__defaults__, function.__closure__)
+    renamed.__module__ = function.__module__
+    return renamed
+
+
+@contextlib.contextmanager
+def _no_garbage_collected() -> Iterator[None]:
+    """Keep Python from looking for garbage: a seventh of compiling is spent on it, and it finds next to nothing."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:

@@ -5,6 +5,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 
 __all__ = ["DROPPED", "decompose_curvature", "project"]
 
@@ -58,8 +59,8 @@ def decompose_curvature(
     for j in range(K - 1):
         if size[j] > 0.0:
             if rank < j:
-                R[rank, :] = R[j, :]
-                R_hat[rank, :] = R_hat[j, :]
+                copy_numbers(R[j], R[rank])
+                copy_numbers(R_hat[j], R_hat[rank])
             rank += 1
     for a in range(rank):
         for b in range(a + 1):

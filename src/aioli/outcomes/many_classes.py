@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.numerics.softmax import curvature_weights, factor_semidefinite, minimise_softmax, softmax
 from aioli.outcomes.class_curvature import decompose_curvature, project
 
@@ -164,8 +165,8 @@ def settle_prediction(
         aim(E, L, R, R_hat, rank, v_after, target)
         if worst < least:
             least = worst
-            best[:] = t
-            u_best[:] = u
+            copy_numbers(t, best)
+            copy_numbers(u, u_best)
             if worst <= min(mean + LEVEL * allowed, (1.0 + ROUNDING) * allowed) or K == 2:
                 break
         if tries >= TRIES:
@@ -182,7 +183,7 @@ def settle_prediction(
             moved[i] = step * away[i]
             t[i] += moved[i]
     if worst > least:
-        u[:] = u_best
+        copy_numbers(u_best, u)
         minimise_softmax(N, start, best, 1.0, u, p, log_p)
         curvature_weights(p, log_p, C, weights)
         rank = decompose_curvature(E, N, weights, 1.0, R, R_hat, chol)

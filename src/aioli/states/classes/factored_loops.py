@@ -11,6 +11,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.many_classes import answer_label, settle_prediction
 from aioli.outcomes.spec import Rule
@@ -64,7 +65,7 @@ def play_rows(
         norm = read_logits(w, x, m)
         C = rules[Rule.RADIUS] * norm
         rank, beyond = settle_prediction(E, V, m, C, L, N, u, p, log_p, R, R_hat, chol, weights)
-        said[t, :] = log_p
+        copy_numbers(log_p, said[t])
         stake = stakes[t]
         if stake < 0.0:
             continue

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.two_classes import HEAVY
 from aioli.states.mixture.mixture import BOLD, CERTAIN, DEVIANT, FORGETTING, LEAST, RETURN_START, RUN, UPPER_RETURN
@@ -186,7 +187,7 @@ def update_shares(shares: Vector, prior: Vector, likely: Vector, rate: float, re
         shares[i] *= likely[i] ** rate
         total += shares[i]
     if not total > 0.0:  # every expert was certain, and wrong: begin again
-        shares[:] = prior
+        copy_numbers(prior, shares)
         total = 1.0
     for i in range(shares.size):
         shares[i] = (1.0 - returned) * (shares[i] / total) + returned * prior[i]
@@ -223,7 +224,7 @@ def combine_rows(
     for t in range(len(out)):
         y, weight = codes[t], weights[t]
         for e in range(E - 1):
-            z[e, :] = Z[e, t, :]
+            copy_numbers(Z[e, t], z[e])
         announce(shares, upper, memory, counts, recent, u, bias, z, Phi, said, out[t])
         stake = min(weight, HEAVY)  # a stacker may be led, not thrown
         for s in range(STACKERS):
@@ -266,5 +267,5 @@ def announce_rows(
     Phi, said, z = np.empty((K, E + BESIDE)), np.empty((1 + STACKERS, K)), np.empty((E, K))
     for t in range(len(out)):
         for e in range(E - 1):
-            z[e, :] = Z[e, t, :]
+            copy_numbers(Z[e, t], z[e])
         announce(shares, upper, memory, counts, recent, u, bias, z, Phi, said, out[t])

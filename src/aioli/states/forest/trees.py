@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 
 __all__ = [
     "DEEPEST",
@@ -255,7 +256,7 @@ def split(
     used[tree] += 2
     half = 0.5 * record[STOP]
     record[STOP] = half
-    nodes[tree, old] = record
+    copy_numbers(record, nodes[tree, old])
     nodes[tree, old, BIRTH] = time
     nodes[tree, old, STOP] = half / (1.0 - half)
     fresh = nodes[tree, new]

@@ -6,6 +6,7 @@ What the rate and the gap are for is told and proved in `states.mixture.late`.
 import math
 
 from aioli.numerics.compiling import Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.numerics.logistic import sigmoid
 from aioli.states.mixture.mixture import LEAST
 
@@ -37,7 +38,7 @@ def hedge(
         lost = -weight * math.log(max(sigmoid(announced if y > 0.5 else -announced), LEAST))
         rates[GAP] += lost + math.log(total) / rates[RATE]
     else:  # every one was certain, and wrong: begin again
-        shares[:] = prior
+        copy_numbers(prior, shares)
         total = 1.0
     for i in range(said.size):
         shares[i] = (1.0 - share) * (shares[i] / total) + share * prior[i]

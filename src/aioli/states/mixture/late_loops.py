@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import HEAVY
 from aioli.states.mixture.late_hedge import GAP, HEDGE, RATE, hedge, slow_down
@@ -158,7 +159,7 @@ def announce_late(
     said = kept[K:]
     mixed = mixed_odds(experts[1], z)
     describe_late(experts[0], z, mixed, last, mean, f)
-    kept[:K] = z
+    copy_numbers(z, kept)
     said[EXPERTS], said[POOLED] = mixed, pooled_odds(experts[1], z)
     said[STACKED] = stacked_late(stacker, f, mixed)
     said[BASE_RATE] = math.log(numbers[ONES] / numbers[ZEROS])

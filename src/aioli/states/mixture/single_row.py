@@ -9,6 +9,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.single_row import LOGIT, RULES, SPOILED, TALLY, play_one, predict_logit_one
@@ -62,7 +63,7 @@ def consult_rows(
         if not is_row(statistics, X[t]):
             return t
         if t > 0:
-            own[...] = statistics
+            copy_numbers(statistics, own)
         fill_views(own, basis, X[t], kinds, views)
         for i in range(kinds.size):
             view = views[kinds[i], : view_width(kinds[i], d)]

@@ -14,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.states.mixture.column_statistics import STATISTICS, relate_to_peak, settle_origin, standardise
 from aioli.states.mixture.views import BELIEVED, PEAK, PEAK_NORM, ROWS, STANDARD, STANDARD_NORM, TOTALS
 
@@ -118,7 +119,7 @@ def view_panel(
     for t in range(len(X)):
         n = rows + 1.0 if apart else rows + t + 1.0
         if apart and t > 0:
-            own[:, :] = columns
+            copy_numbers(columns.reshape(-1), own.reshape(-1))
         x = X[t, first : first + width]
         settle_origin(own, n, limit, x)
         standard_squares[t] = standardise(own, n, limit, x, standard[t, first : first + width + 1])

@@ -27,6 +27,7 @@ import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.copying import copy_numbers
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.column_statistics import (
     ANCHOR,
@@ -299,7 +300,7 @@ def view_rows(
     own = statistics.copy() if apart else statistics
     for t in range(len(X)):
         if apart:
-            own[...] = statistics
+            copy_numbers(statistics, own)
         view_row(own, basis, X[t], standard[t], peak[t], square[t], wave[t], ramp[t], ripple[t])
         if not apart and ramp.shape[1] > 0:
             remember_viewed(own, basis)
