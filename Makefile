@@ -4,6 +4,8 @@ EXTRAS ?= dev
 BASE ?= HEAD~1
 MINUTES ?= 10
 KILLS ?= 200
+SERVED ?= AIOLI
+THREADS ?= 4
 BIN := .venv/bin
 comma := ,
 
@@ -35,9 +37,9 @@ attack: .venv/.dev
 	OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 PYTHONPATH=tests $(BIN)/python -m attack --minutes $(MINUTES)
 
 # kill -9 a service under load KILLS times: nothing that it answered may be lost, or learned twice; POSTGRES=1 keeps the
-# log in a PostgreSQL server that is started for it (Debian's package)
+# log in a PostgreSQL server that is started for it (Debian's package); SERVED=Auto THREADS=12 plays rows in runs
 kills: .venv/.dev
-	$(BIN)/python -m benchmarks.service_kills --kills $(KILLS) $(if $(POSTGRES),--postgres)
+	$(BIN)/python -m benchmarks.service_kills --kills $(KILLS) --learner $(SERVED) --threads $(THREADS) $(if $(POSTGRES),--postgres)
 
 # the licence of every package that the core needs, and those of EXTRAS
 licences: .venv/.dev

@@ -1,6 +1,7 @@
 """Kill -9 a service under load, again and again, and check after each that nothing it had answered is lost.
 
     python -m benchmarks.service_kills --kills 200
+    python -m benchmarks.service_kills --kills 20 --learner Auto --threads 12     # rows and labels in runs
     python -m benchmarks.service_kills --kills 20 --postgres     # a server of its own, by Debian's package
     python -m benchmarks.service_kills --kills 20 --store postgresql://user:password@host/database
 
@@ -31,6 +32,7 @@ from aioli.service.model import ServedModel
 from aioli.service.replay import model_at, replay, verify
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.store.event_log import Event, Store
+from aioli.store.label_codec import label_from_bytes
 from aioli.store.opening import open_store
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes
 from benchmarks.postgres_server import database
@@ -90,7 +92,9 @@ class _Load(threading.Thread):
                 return
 
 
-def kill_often(kills: int, place: str, threads: int = 4, seed: int = 0, longest: float = 0.3) -> Kills:
+def kill_often(
+    kills: int, place: str, threads: int = 4, seed: int = 0, longest: float = 0.3, learner: str = "AIOLI"
+) -> Kills:
     """Kill a service so many times and count what was wrong; `place` is a new folder, or the address of a database."""
     rng = random.Random(seed)
     logs = Path(tempfile.mkdtemp())
@@ -102,7 +106,7 @@ def kill_often(kills: int, place: str, threads: int = 4, seed: int = 0, longest:
                 server.wait()
                 if not kill:
                     with Client(server.address, server.token) as client:
-                        client.create(MODEL, learner="AIOLI", waiting={"most": 10**6})
+                        client.create(MODEL, learner=learner, waiting={"most": 10**6})
                 loads = [_Load(server.address, server.token, f"{kill}-{t}") for t in range(threads)]
                 for load in loads:
                     load.start()
@@ -171,7 +175,7 @@ class _Check:
             else:
                 twice += entry.id in self._learned
                 self._learned.add(entry.id)
-                told[entry.id] = json.loads(entry.body)["label"]
+                told[entry.id] = int(label_from_bytes(entry.body).label)
         played = replay(self._model, entries, self._rows.__getitem__)
         for name in told:
             self._rows.pop(name, None)
@@ -235,11 +239,14 @@ def main() -> int:
     stores = parser.add_mutually_exclusive_group()
     stores.add_argument("--store", metavar="ADDRESS", help="of a PostgreSQL database that is empty; default: SQLite")
     stores.add_argument("--postgres", action="store_true", help="start a PostgreSQL server of its own, and end it")
+    parser.add_argument("--learner", default="AIOLI", metavar="NAME", help="that is served (default: AIOLI)")
+    parser.add_argument("--threads", type=int, default=4, metavar="N", help="that ask without pause (default: 4)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the moments of the kills")
     given = parser.parse_args()
     begin = time.monotonic()
     with tempfile.TemporaryDirectory() as folder, database() if given.postgres else nullcontext(given.store) as store:
-        found = kill_often(given.kills, store or str(Path(folder) / "service"), seed=given.seed)
+        place = store or str(Path(folder) / "service")
+        found = kill_often(given.kills, place, given.threads, given.seed, learner=given.learner)
     for name, value in found._asdict().items():
         print(f"{name.replace('_', ' '):14} {value:9,}")
     print(f"{'seconds':14} {time.monotonic() - begin:9,.0f}")

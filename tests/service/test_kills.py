@@ -20,6 +20,12 @@ def test_nothing_that_was_answered_is_lost_or_done_twice(tmp_path: Path) -> None
     assert killed.rows > 0
 
 
+def test_nor_where_rows_and_labels_are_played_in_runs(tmp_path: Path) -> None:
+    killed = kill_often(2, str(tmp_path / "service"), threads=8, learner="Auto")
+    assert killed.clean, killed
+    assert killed.rows > 0
+
+
 @pytest.mark.skipif(found() is None, reason=MISSING)
 def test_nor_where_the_log_is_in_a_database() -> None:
     pytest.importorskip("psycopg")

@@ -246,3 +246,16 @@ def test_an_engine_that_fails_is_a_500_for_all_of_its_group(app: InProcess, monk
     _, ((status, _, told),) = talk(app, asks(app, "/models/m/predict", ROW))
     assert (status, told["error"]["code"]) == (500, "internal")
     assert "ArithmeticError" in app.log.read_text()
+
+
+def test_a_connection_that_asks_for_nothing_more_is_idle_until_it_asks(app: InProcess) -> None:
+    connections: list[Any] = []
+    begun = asks(app, "/models/m/learn", {"id": "a", "label": 1})[:20]
+    for parts, idle in (((), False), ((asks(app, "/models/m/predict", ROW),), True), ((asks(app, "/", {}),), True)):
+        talk(app, *parts, before=connections.append)
+        now = connections[-1].loop.time()
+        assert not connections[-1].is_idle(now)
+        assert connections[-1].is_idle(now + 31.0) == idle
+        talk(app, *parts, begun, before=connections.append)
+        assert not connections[-1].is_idle(now + 31.0)
+        assert connections[-1].is_late(now + 31.0)  # its headers are due

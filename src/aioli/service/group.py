@@ -133,12 +133,12 @@ class Group:
             except AioliError as error:
                 known = _refusal(error)
             outcomes.append(known)
+            if known is not None:
+                served.counts[_name_of(known)] += 1
         if rows or labels:
             self.touched[served.record.name] = None
         new = iter(self._announce(served, rows) if rows else self._learn(served, labels))
-        told = [next(new) if outcome is None else outcome for outcome in outcomes]
-        served.counts.update(map(_name_of, told))
-        return told
+        return [next(new) if outcome is None else outcome for outcome in outcomes]
 
     def _predicted_before(self, served: Served, operation: Predict) -> Predicted | None:
         """Return the answer that the row of an id has had; None where the id is new."""
@@ -163,8 +163,9 @@ class Group:
             except AioliError as error:
                 if encoded:  # the encoder may have moved
                     served.model = self._model_before(served) if before is None else ServedModel.restore(before)
-                told.extend(_without(error, part, lambda some: self._announce(served, some)))
+                told.extend(_without(error, part, served, lambda some: self._announce(served, some)))
                 continue
+            served.counts["predicted"] += len(part)
             for operation, row in zip(part, rows, strict=True):
                 body = row_to_bytes(row)
                 served.waiting.add(operation.id, Waiting(self._now, body))
@@ -193,8 +194,9 @@ class Group:
             try:
                 served.model.learn_run([row for _, row, _ in part], [label for _, _, label in part])
             except AioliError as error:
-                told.extend(_without(error, part, lambda some: self._learn(served, some)))
+                told.extend(_without(error, part, served, lambda some: self._learn(served, some)))
                 continue
+            served.counts["learned"] += len(part)
             for t, (name, _, label) in enumerate(part):
                 served.waiting.drop(name)
                 self._add(served, Event.LABEL, name, label_to_bytes(label._replace(joined=t > 0)))
@@ -260,13 +262,17 @@ def _runs(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
         yield first, len(operations)
 
 
-def _without(error: AioliError, part: Sequence[Asked], do: Callable[[Sequence[Asked]], list[Outcome]]) -> list[Outcome]:
+def _without(
+    error: AioliError, part: Sequence[Asked], served: Served, do: Callable[[Sequence[Asked]], list[Outcome]]
+) -> list[Outcome]:
     """Return the outcomes of a run of which one was refused: it is refused alone, and those before and behind are done.
 
     Where the refusal does not tell which one it was, each is done by itself.
     """
     if len(part) == 1:
-        return [_refusal(error)]
+        refused = _refusal(error)
+        served.counts[refused.code] += 1
+        return [refused]
     wrong = error.row if isinstance(error, RowRefused) else None
     cuts = range(len(part)) if wrong is None else sorted({0, wrong, wrong + 1} - {len(part)})
     pieces = [part[first:last] for first, last in pairwise([*cuts, len(part)])]
@@ -287,7 +293,7 @@ def _is_row(row: AnnouncedRow, operation: Predict) -> bool:
 
 
 def _name_of(outcome: Outcome) -> str:
+    """Return how an outcome is counted that has changed nothing."""
     if isinstance(outcome, ServiceRefused):
         return outcome.code
-    kind = "predicted" if isinstance(outcome, Predicted) else "learned"
-    return f"{kind}_again" if outcome.repeated else kind
+    return "predicted_again" if isinstance(outcome, Predicted) else "learned_again"

@@ -4,7 +4,8 @@ A call for many rows costs a mixture much less than a call for each, and is the 
 tells which entries were of one run, so that a replay makes the same calls and comes to the same bits.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import repeat
 
 import numpy as np
 
@@ -46,7 +47,7 @@ def announce_run(
         assert learns_late(learner)
         if single and isinstance(x, np.ndarray):
             return [learner.announce(x)]
-        return list(learner.announce_many(_stacked(rows, x.shape[-1])))
+        return _apart(learner.announce_many(_stacked(rows, x.shape[-1])))
     assert learns_classes_late(learner)
     if single and isinstance(x, np.ndarray):
         return [learner.announce(x)]
@@ -103,6 +104,13 @@ def _learn_classes(
         known = max(known, classes.index(label) + 1)
         told.append((P[:known], classes[:known]))
     return told
+
+
+def _apart(announced: Announcements) -> list[Announcement]:
+    """Return the announcement of each row."""
+    memories: Iterable[Vector | None] = announced.memory if announced.memory.shape[1] else repeat(None)
+    each = announced.numbers.tolist(), announced.known.tolist(), announced.logits.tolist(), memories
+    return [Announcement(announced.learner, *numbers) for numbers in zip(*each, strict=False)]
 
 
 def _together(tickets: Sequence[Announcement]) -> Announcements:

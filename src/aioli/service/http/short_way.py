@@ -45,12 +45,23 @@ class ShortWay(HttpToolsProtocol):
     _play: Play | None = None  # of the request whose body is being read
     _model = ""
     _body: tuple[bytes, ...] = ()
+    _token: bytes | None = None  # the authorization that the request has
 
     def on_message_begin(self) -> None:
         """Forget the request before; what uvicorn needs of this one is made when it is known to go its way."""
         self.url = b""
         self.headers = []
         self.expect_100_continue = False
+        self._token = None
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Keep a header."""
+        name = name.lower()
+        self.headers.append((name, value))
+        if name == b"authorization":
+            self._token = value
+        elif name == b"expect":
+            self.expect_100_continue = value.lower() == b"100-continue"
 
     def on_headers_complete(self) -> None:
         """Choose the way."""
@@ -106,13 +117,9 @@ class ShortWay(HttpToolsProtocol):
         def answered(status: int, headers: Headers, body: bytes) -> None:
             self._answer(owed, status, headers, body)
 
-        token = None
-        for name, value in self.headers:
-            if name == b"authorization":
-                token = value
         address = self.client[0] if self.client else ""
         assert self.gate is not None
-        self.gate.play(play, self._model, token, address, b"".join(self._body), answered)
+        self.gate.play(play, self._model, self._token, address, b"".join(self._body), answered)
 
     def data_received(self, data: bytes) -> None:
         """Read what has come; a request whose body has not come whole goes uvicorn's way."""
@@ -129,10 +136,11 @@ class ShortWay(HttpToolsProtocol):
         owed.response_complete = True
         if owed.disconnected or self.transport.is_closing():
             return
-        lines = [STATUS_LINE[status], *(b"%b: %b\r\n" % header for header in headers)]
+        lines = [b"%b: %b\r\n" % header for header in headers]
         if not owed.keep_alive:
             lines.append(b"connection: close\r\n")
-        self.transport.write(b"%bcontent-length: %d\r\n\r\n%b" % (b"".join(lines), len(body), body))
+        head = STATUS_LINE[status], b"".join(lines)
+        self.transport.write(b"%b%bcontent-length: %d\r\n\r\n%b" % (*head, len(body), body))
         if not owed.keep_alive:
             self.transport.close()
         self.on_response_complete()

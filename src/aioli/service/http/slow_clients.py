@@ -54,6 +54,7 @@ def limited_protocol(connections: Connections, answers: Gate) -> type[asyncio.Pr
             self._counted = False
             self._head_since: float | None = None  # while headers are due
             self._asked_at: float | None = None  # while an answer is due
+            self._idle_since: float | None = None  # while nothing is due
             self._head_bytes = 0
 
         def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # what TCP servers give
@@ -77,7 +78,7 @@ def limited_protocol(connections: Connections, answers: Gate) -> type[asyncio.Pr
 
         def data_received(self, data: bytes) -> None:
             if self._head_since is None and self._asked_at is None:
-                self._head_since = self.loop.time()
+                self._head_since, self._idle_since = self.loop.time(), None
             super().data_received(data)
             if self._head_since is not None:
                 self._head_bytes += len(data)
@@ -92,18 +93,28 @@ def limited_protocol(connections: Connections, answers: Gate) -> type[asyncio.Pr
 
         def on_response_complete(self) -> None:
             self._asked_at = None
-            super().on_response_complete()
+            if self.pipeline or self.transport.is_closing():
+                super().on_response_complete()
+                return
+            self.server_state.total_requests += 1  # as uvicorn does, whose timer for each answer costs more
+            self.flow.resume_reading()
+            self._idle_since = self.loop.time()
 
         def excuse(self, seconds: float) -> None:
             """Do not count time in which the server itself was busy, as with compiling."""
             self._head_since = None if self._head_since is None else self._head_since + seconds
             self._asked_at = None if self._asked_at is None else self._asked_at + seconds
+            self._idle_since = None if self._idle_since is None else self._idle_since + seconds
 
         def is_late(self, now: float) -> bool:
             """Return whether headers or an answer have been due for too long."""
             if self._head_since is not None and now - self._head_since > connections.head_seconds:
                 return True
             return self._asked_at is not None and now - self._asked_at > connections.exchange_seconds
+
+        def is_idle(self, now: float) -> bool:
+            """Return whether nothing has been asked for long, and nothing is due."""
+            return self._idle_since is not None and now - self._idle_since > connections.idle_seconds
 
     def _sweep(every: Any, loop: asyncio.AbstractEventLoop, expected: float) -> None:
         now = loop.time()
@@ -113,6 +124,8 @@ def limited_protocol(connections: Connections, answers: Gate) -> type[asyncio.Pr
                 if connection.is_late(now):
                     connections.closed += 1
                     connection.transport.abort()
+                elif connection.is_idle(now):
+                    connection.transport.close()
         loop.call_later(SWEEP, _sweep, every, loop, now + SWEEP)
 
     return LimitedProtocol

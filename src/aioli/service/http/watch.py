@@ -30,7 +30,9 @@ class Requests:
     def count(self, kind: str, status: int, seconds: float) -> None:
         """Take in one request."""
         self.counts[kind, status] += 1
-        self.seconds.setdefault(kind, [0] * (len(BOUNDS) + 1))[bisect_left(BOUNDS, seconds)] += 1
+        if kind not in self.seconds:
+            self.seconds[kind] = [0] * (len(BOUNDS) + 1)
+        self.seconds[kind][bisect_left(BOUNDS, seconds)] += 1
         self.sums[kind] += seconds  # type: ignore[assignment]  # a Counter adds seconds too
 
     def quantile(self, kind: str, q: float) -> float | None:
