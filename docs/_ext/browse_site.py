@@ -3,7 +3,7 @@
 python docs/_ext/browse_site.py build/site [FOLDER FOR PICTURES]
 
 A page fails where anything is asked of another machine, a script complains, the page is wider than the window, a
-formula is not drawn, or a text is hard to read on its ground. Where there is no Chromium, it says so and nothing fails.
+formula is not drawn, an image has no words, or a text is hard to read on its ground. Where there is no Chromium, it says so and nothing fails.
 """
 
 import functools
@@ -92,6 +92,7 @@ MEASURE = """(() => {
     formulas: document.querySelectorAll("mjx-container").length,
     asked: document.querySelectorAll(".math").length,
     wrong: document.querySelectorAll("mjx-merror, [data-mml-node=merror]").length,
+    untold: [...document.querySelectorAll("main img:not([alt])")].map((image) => image.src),
     results: document.querySelectorAll("#search-results li").length,
     faint: [...faint],
   };
@@ -147,6 +148,7 @@ def _faults(browser: Browser, address: str, page: str, scheme: str) -> Iterator[
         yield f"draws {seen['formulas']} of {seen['asked']} formulas, {seen['wrong']} of them wrong"
     if page.startswith("search") and seen["results"] < LEAST_RESULTS:
         yield f"finds {seen['results']} pages"
+    yield from (f"does not say in words what {source} shows" for source in seen["untold"])
     yield from (f"is hard to read: {text}" for text in seen["faint"])
 
 
