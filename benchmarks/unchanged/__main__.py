@@ -17,6 +17,7 @@ import scipy
 from benchmarks.sources import environment, sources_of, sources_of_working_tree
 from benchmarks.table import as_text
 from benchmarks.unchanged.comparing import comparison_table, unequal
+from benchmarks.unchanged.meant import meant_since
 from benchmarks.unchanged.recording.notes import Record, read_record, write_record
 
 RECORDING = "benchmarks.unchanged.recording"
@@ -45,7 +46,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         others[str(options.check)] = _checked(options.check, options.only)
     status = 0
     for name, base in others.items():
-        table = comparison_table(base, work, (name, "the working tree"))
+        meant = meant_since(name) if name == options.base else []
+        table = comparison_table(base, work, (name, "the working tree"), meant)
         print(as_text(table))
         differ = unequal(table)
         status |= bool(differ)

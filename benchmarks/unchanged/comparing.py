@@ -1,11 +1,13 @@
 """Two records side by side, bit for bit: which scenarios are equal, and where others differ first."""
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from benchmarks.table import Table
+from benchmarks.unchanged.meant import Meant, reason_for
 from benchmarks.unchanged.recording.notes import FAILED, Record, Values
 
 __all__ = ["comparison_table", "first_difference", "unequal"]
@@ -14,15 +16,27 @@ EQUAL = "equal"
 LONGEST = 110  # characters shown of one value
 
 
-def comparison_table(base: Record, work: Record, names: tuple[str, str]) -> Table:
-    """Tell of each scenario whether both records are equal, or else what differs first."""
+def comparison_table(base: Record, work: Record, names: tuple[str, str], meant: Sequence[Meant] = ()) -> Table:
+    """Tell of each scenario whether both records are equal, or else what differs first; what was meant is counted."""
     rows = []
+    reasons: Counter[str] = Counter()
     for scenario, theirs in base.items():
         ours = work.get(scenario)
         added = len(set(ours or ()) - set(theirs))
         equal = f"{EQUAL}, and {added} new" if added else EQUAL
-        rows.append((scenario, str(len(theirs)), first_difference(theirs, ours, names) or equal))
+        changed = {
+            name: reason
+            for name, value in theirs.items()
+            if ours is not None and (name not in ours or _between(name, value, ours[name]) is not None)
+            if (reason := reason_for(scenario, name, meant)) is not None
+        }
+        reasons.update(changed.values())
+        if changed:
+            equal += f" but for {len(changed)} as meant"
+        rest = {name: value for name, value in theirs.items() if name not in changed}
+        rows.append((scenario, str(len(theirs)), first_difference(rest, ours, names) or equal))
     notes = [f"new: {name}" for name in work if name not in base]
+    notes += [f"meant, {count} values: {reason}" for reason, count in reasons.items()]
     return Table(f"{names[0]} beside {names[1]}, bit for bit", ("scenario", "values", "first difference"), rows, notes)
 
 

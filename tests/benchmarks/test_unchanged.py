@@ -11,6 +11,7 @@ from aioli import AIOLI
 from benchmarks.unchanged import __main__ as command
 from benchmarks.unchanged import recording
 from benchmarks.unchanged.comparing import comparison_table, first_difference, unequal
+from benchmarks.unchanged.meant import Meant
 from benchmarks.unchanged.recording import streams
 from benchmarks.unchanged.recording.courses import course
 from benchmarks.unchanged.recording.notes import FAILED, Notes, Record, Values, read_record, write_record
@@ -88,6 +89,19 @@ def test_what_the_later_side_says_beyond_is_told_and_no_difference() -> None:
     assert table.rows == [("kinds", str(len(base)), "equal, and 1 new")]
     assert table.notes == ["new: other"]
     assert unequal(table) == []
+
+
+def test_what_was_meant_to_change_is_counted_with_its_reason_and_is_no_difference() -> None:
+    base = of_all_kinds()
+    work = {**base, "number": np.array(0.2)}
+    meant = [Meant("abc", "kinds", "number", "0.2 is better")]
+    table = comparison_table({"kinds": base}, {"kinds": work}, ("then", "now"), meant)
+    assert table.rows == [("kinds", str(len(base)), "equal but for 1 as meant")]
+    assert table.notes == ["meant, 1 values: 0.2 is better"]
+    assert unequal(table) == []
+    more = {"kinds": {**work, "text": np.array("ρ = 0.9")}}
+    assert unequal(comparison_table({"kinds": base}, more, ("then", "now"), meant)) == ["kinds"]
+    assert unequal(comparison_table({"others": base}, {"others": work}, ("then", "now"), meant)) == ["others"]
 
 
 def test_the_command_checks_a_record_and_its_status_tells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
