@@ -10,7 +10,7 @@ import argparse
 import importlib
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ from aioli import ClassAuto
 from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
 from benchmarks.class_streams import class_stream_names, load_class_stream
+from benchmarks.peers import river_rows
 from benchmarks.table import Comparison, as_text, compare, comparison_table
-from benchmarks.timing import Prepare, Run, side_by_side, timed
+from benchmarks.timing import Run, side_by_side, timed
 
-__all__ = ["compare_auto", "river_rows"]
+__all__ = ["compare_auto"]
 
 SOFTMAX, FOREST = 1.0, 10.0  # at least so many times Auto's time do River's softmax and its forest take
 MOST_CLASSES = 26  # up to which Auto is to be as fast as River's softmax
@@ -46,32 +47,15 @@ def compare_auto(name: str, X: Matrix, codes: Codes, repeats: int) -> list[Compa
         learner = ClassAuto(classes=classes)
         return lambda: learner.learn_many(X, codes)
 
-    softmax = river_rows(X, codes, _softmax)
+    softmax = river_rows(X, labels, _softmax)
     times = side_by_side({"one by one": one_by_one, "at once": at_once, "River softmax": softmax}, repeats)
-    times["River ARF"] = np.full(repeats, timed(river_rows(X, codes, _forest)()))  # once: it takes the longest
+    times["River ARF"] = np.full(repeats, timed(river_rows(X, labels, _forest)()))  # once: it takes the longest
     found = []
     for way in ("one by one", "at once"):
         for peer, goal in (("River softmax", SOFTMAX if len(classes) <= MOST_CLASSES else None), ("River ARF", FOREST)):
             what = f"{name}, {len(classes)} classes, rows {way}"
             found.append(compare(what, X.shape[1], times[way] / len(X), peer, times[peer] / len(X), goal))
     return found
-
-
-def river_rows(X: Matrix, codes: Codes, make: Callable[[], Any]) -> Prepare:
-    """Return a contender of River's that announces and learns the rows one by one."""
-    rows, labels = [dict(enumerate(x.tolist())) for x in X], codes.tolist()
-
-    def prepare() -> Run:
-        learner = make()
-
-        def run() -> None:
-            for x, label in zip(rows, labels, strict=True):
-                learner.predict_proba_one(x)
-                learner.learn_one(x, label)
-
-        return run
-
-    return prepare
 
 
 def _softmax() -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 from aioli.learners.classes.class_aioli import ClassAIOLI
 from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
-from benchmarks.class_auto_speed import river_rows
+from benchmarks.peers import river_rows
 from benchmarks.table import Comparison, as_text, compare, comparison_table
 from benchmarks.timing import Prepare, Run, side_by_side
 
@@ -57,7 +57,7 @@ def _aioli(X: Matrix, codes: Codes, classes: int) -> Prepare:
 
 
 def _river(X: Matrix, codes: Codes) -> Prepare:
-    return river_rows(X, codes, importlib.import_module("river.linear_model").SoftmaxRegression)
+    return river_rows(X, codes.tolist(), importlib.import_module("river.linear_model").SoftmaxRegression)
 
 
 def main() -> int:

@@ -2,8 +2,9 @@
 
 import importlib
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from benchmarks.streams import normal_stream
 from benchmarks.table import Comparison, compare
 from benchmarks.timing import Prepare, Run, side_by_side
 
-__all__ = ["compare_auto", "compare_bulk", "compare_row_by_row", "versions"]
+__all__ = ["compare_auto", "compare_bulk", "compare_row_by_row", "river_rows", "versions"]
 
 VW_OPTIONS = "--loss_function logistic --quiet --no_stdin"
 
@@ -34,12 +35,11 @@ def compare_row_by_row(
     """
     X, y = normal_stream(rows, width)
     vectors, labels = list(X), [bool(label) for label in y]
-    dicts = [dict(enumerate(x.tolist())) for x in X]
     times = side_by_side(
         {
             "aioli": _row_by_row(AIOLI, vectors, labels),
             "auto": _row_by_row(_fast_auto, vectors, labels),
-            "river": _river_row_by_row(dicts, labels),
+            "river": river_rows(X, labels, _logistic_regression),
             "dicts": lambda: lambda: [dict(enumerate(x.tolist())) for x in vectors],
         },
         repeats,
@@ -111,22 +111,26 @@ def _row_by_row(make: Callable[[], Learner], rows: list[Vector], labels: list[bo
     return prepare
 
 
-def _river_row_by_row(rows: list[dict[int, float]], labels: list[bool]) -> Prepare:
-    scaling = importlib.import_module("river.preprocessing")
-    models = importlib.import_module("river.linear_model")
+def river_rows(X: Matrix, labels: Sequence[object], make: Callable[[], Any]) -> Prepare:
+    """Return a contender of River's that announces and learns the rows one by one, dictionaries ready made."""
+    rows = [dict(enumerate(x.tolist())) for x in X]
 
     def prepare() -> Run:
-        learner = scaling.StandardScaler() | models.LogisticRegression()
-        learner.learn_one(rows[0], labels[0])
+        learner = make()
 
         def run() -> None:
-            for x, y in zip(rows, labels, strict=True):
+            for x, label in zip(rows, labels, strict=True):
                 learner.predict_proba_one(x)
-                learner.learn_one(x, y)
+                learner.learn_one(x, label)
 
         return run
 
     return prepare
+
+
+def _logistic_regression() -> Any:
+    scaler = importlib.import_module("river.preprocessing").StandardScaler()
+    return scaler | importlib.import_module("river.linear_model").LogisticRegression()
 
 
 def _bulk(make: Callable[[], Learner], X: Matrix, y: Vector) -> Prepare:
