@@ -8,12 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import AnnouncementRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Delayed, Late
+from aioli.learners.announcements import Announcement, Delayed, Late, LateMany
 from aioli.learners.auto.auditions import Auditions
 from aioli.learners.auto.companions import Companion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
 from aioli.learners.auto.experts import Expert
 from aioli.learners.auto.members import Members
+from aioli.learners.auto.one_row import as_announced_row
 from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
@@ -98,6 +99,19 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
                 if p_announced is not None:
                     return p_announced
         return self._learn_one(x, y, weight, logit, announced)
+
+    def learn_many(
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
+    ) -> Vector:
+        """Play the rows in order; returns each row's probability before its label, as `RowsLearner.learn_many` does.
+
+        One announced row takes the short way.
+        """
+        one = as_announced_row(X, y, weights, logits, announced, self.n_features_)
+        p = None if one is None else self._learn_row_announced(*one)
+        if p is not None:
+            return np.array([p])
+        return super().learn_many(X, y, weights, logits, announced)
 
     def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
         """Learn one row that was announced; return the probability announced, None where that is not the way."""

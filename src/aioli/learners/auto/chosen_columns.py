@@ -22,7 +22,7 @@ from aioli.errors import SnapshotRefused
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit_many
+from aioli.numerics.logistic import finite_logit, finite_logit_many
 from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["ChosenColumns", "columns_that_matter"]
@@ -83,45 +83,58 @@ class ChosenColumns(Companion):
         self._make = make
         self._columns: Columns = np.empty(0, dtype=np.int64)
         self._ensemble: BendingEnsemble | None = None
-        self._kept: Matrix | None = (
-            None  # the rows so far, their labels and weights behind them; none after the last choice
-        )
+        self._table: Matrix | None = None  # the rows so far, labels and weights behind them; None after the last choice
         self._rows = 0
 
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
         if self._ensemble is None:
             return np.full((len(X), 1), np.nan)
-        return self._ensemble.predict_logit_many(np.ascontiguousarray(X[:, self._columns]))[:, None]
+        rows = np.ascontiguousarray(X[:, self._columns])
+        if len(rows) == 1:  # which has a shorter way
+            return np.array([[self._ensemble.predict_logit(rows[0])]])
+        return self._ensemble.predict_logit_many(rows)[:, None]
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
         said = np.full((len(X), 1), np.nan)
         first = 0
         while first < len(X):
-            kept = 0 if self._kept is None else len(self._kept)
-            due = (
-                self._due(X.shape[1]) if kept == self._rows else None
-            )  # rows before the width allowed it were not kept
-            if due is None:
-                self._kept = None
+            due = self._due(X.shape[1])
             part = slice(first, len(X) if due is None else min(len(X), first + due - self._rows))
             if self._ensemble is not None:
                 said[part, 0] = self._learned(X[part][:, self._columns], y[part], weights[part])
-            if due is not None:
-                rows = np.column_stack([X[part], y[part], weights[part]])
-                self._kept = rows if self._kept is None else np.concatenate([self._kept, rows])
+            if due is None:
+                self._table = None
+            else:
+                self._keep(due, X[part], y[part], weights[part])
             self._rows += part.stop - first
             first = part.stop
             if self._rows == due:
                 self._choose()
         return said
 
+    @property
+    def _kept(self) -> Matrix | None:
+        """The rows so far, their labels and weights behind them; None after the last choice."""
+        return None if self._table is None else self._table[: self._rows]
+
+    def _keep(self, due: int, X: Matrix, y: Vector, weights: Vector) -> None:
+        """Keep rows until the next choice, for which there is room at once."""
+        last, width = self._rows + len(X), X.shape[1]
+        if self._table is None or len(self._table) < due:
+            larger = np.zeros((due, width + 2))
+            if self._table is not None:
+                larger[: self._rows] = self._table[: self._rows]
+            self._table = larger
+        new = self._table[self._rows : last]
+        new[:, :width], new[:, width], new[:, width + 1] = X, y, weights
+
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far: the next choice may take them."""
-        if self._kept is not None:
-            last = self._kept.shape[1] - 2
-            self._kept = np.insert(self._kept, [last] * columns, 0.0, axis=1)
+        if self._table is not None:
+            last = self._table.shape[1] - 2
+            self._table = np.insert(self._table, [last] * columns, 0.0, axis=1)
 
     def snapshot(self) -> Snapshot:
         """Return the columns chosen, the ensemble, and the rows kept for the next choice."""
@@ -140,7 +153,7 @@ class ChosenColumns(Companion):
         if len(kept):
             if len(kept) != made._rows or kept.shape[1] < 3 or (made._columns >= kept.shape[1] - 2).any():
                 raise SnapshotRefused("in a ChosenColumns, the rows kept are not those that came")
-            made._kept = kept.copy()
+            made._table = kept.copy()
         if (made._columns < 0).any() or bool(made._columns.size) != ("ensemble" in given.parts):
             raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         if "ensemble" in given.parts:
@@ -152,7 +165,9 @@ class ChosenColumns(Companion):
     # ---- within
 
     def _due(self, width: int) -> int | None:
-        """Return at how many rows the next choice is due; None after the last."""
+        """Return at how many rows the next choice is due; None after the last, or where rows have not been kept."""
+        if self._rows and self._table is None:  # columns were too few for a choice, or the last one has been made
+            return None
         most = min(LAST, ROOM // (8 * (width + 2)))
         due = FIRST
         while due <= self._rows:
@@ -161,14 +176,18 @@ class ChosenColumns(Companion):
 
     def _learned(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
         assert self._ensemble is not None
-        return finite_logit_many(self._ensemble.learn_many(np.ascontiguousarray(X), y, weights))
+        rows = np.ascontiguousarray(X)
+        if len(rows) == 1:  # which has a shorter way
+            return np.array([finite_logit(self._ensemble.learn(rows[0], y.item(), weights.item()))])
+        return finite_logit_many(self._ensemble.learn_many(rows, y, weights))
 
     def _choose(self) -> None:
         """Test the columns; make an ensemble where few matter, and anew where the one that plays misses some."""
-        assert self._kept is not None
-        X, y, weights = np.ascontiguousarray(self._kept[:, :-2]), self._kept[:, -2].copy(), self._kept[:, -1].copy()
+        kept = self._kept
+        assert kept is not None
+        X, y, weights = np.ascontiguousarray(kept[:, :-2]), kept[:, -2].copy(), kept[:, -1].copy()
         if self._due(X.shape[1]) is None:
-            self._kept = None
+            self._table = None
         matter = columns_that_matter(X, y)
         silent = X.shape[1] - matter.size
         if not matter.size or silent < max(IDLE, X.shape[1] / 2):

@@ -8,9 +8,10 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Delayed, Late
+from aioli.learners.announcements import Announcement, Delayed, Late, LateMany
 from aioli.learners.auto.ensemble_state import EnsembleState
 from aioli.learners.auto.experts import with_budget
+from aioli.learners.auto.one_row import as_announced_row
 from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
@@ -20,7 +21,7 @@ from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
-from aioli.states.mixture.late_row import announce_row_late, learn_row_late
+from aioli.states.mixture.late_row import announce_row_late
 from aioli.states.mixture.mixture import Mixture
 from aioli.states.mixture.single_row import (
     DONE,
@@ -36,7 +37,6 @@ from aioli.streams.rows import LABELS, Rows, as_logits, as_weights, is_logit
 __all__ = ["DenseEnsemble"]
 
 HEAVIEST = 1e6  # a weight that costs no expert its digits
-ONE_BY_ONE = 4  # rows up to which a call a row costs less than making blocks of them
 IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
 
 
@@ -80,20 +80,6 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
                 return self._ledger.issue_one(self._totals.item(ROUNDS), *said)
         return super().announce(x)
 
-    def _announce_row(self, x: ndarray) -> tuple[float, Vector] | None:
-        """Return the log-odds of one row and its announcement's memory; None where that is not the way."""
-        late = self._late
-        if late is None or self._predicting is None:
-            return None
-        memory = self._nothing.copy()
-        try:
-            z = announce_row_late(*self._predicting, late.numbers, late.experts, late.stacker, x, memory)
-        except TypeError:  # another type of number, or another layout
-            return None
-        if z != z:
-            return None
-        return z, memory if self._places is None else self._spread(memory[None])[0]
-
     def learn(
         self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
     ) -> float:
@@ -123,6 +109,20 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
             except (TypeError, KeyError):  # another type of number, another layout, or not a label
                 pass
         return self._learn_one(x, y, weight, logit, announced)
+
+    def learn_many(
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
+    ) -> Vector:
+        """Play the rows in order; returns each row's probability before its label, as `RowsLearner.learn_many` does.
+
+        One announced row takes the short way.
+        """
+        one = as_announced_row(X, y, weights, logits, announced, self.n_features_)
+        if one is not None and self._learning is not None and self._late is not None and not self.on_fixed_columns:
+            p = self._learn_one_late(*one)
+            if p is not None:
+                return np.array([p])
+        return super().learn_many(X, y, weights, logits, announced)
 
     # ---- its life
 
@@ -243,23 +243,6 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
                 return np.array([said[0]]), said[1][None]
         return self._announce(Rows(X, intercept=False, widest=LONGEST))
 
-    def _learn_checked(self, X: Matrix, y: Vector, weights: Vector, delayed: Delayed | None) -> Vector:
-        """Learn rows that have passed the border, announced now or as `delayed` says; return what was announced."""
-        if self._views is None:
-            self._begin(X.shape[1])
-        if delayed is None:
-            announced = np.empty(len(X))
-            self._learn_chunk(X, y, weights, np.full(len(X), math.nan), announced, None)
-            return announced
-        self._hear_announcements()
-        if len(X) > ONE_BY_ONE or not (weights == 1.0).all():
-            self._learn_chunk(X, y, weights, delayed.logits, np.empty(len(X)), delayed)
-            return delayed.logits
-        late = delayed.late.tolist(), delayed.logits.tolist(), y.tolist()
-        for x, memory, delay, logit, label in zip(X, delayed.memory, *late, strict=True):
-            self._learn_row_late(x, label, self._memory_of(memory), logit, delay)
-        return delayed.logits
-
     def _learn_one_announced(self, x: Vector, label: float, logit: float) -> float | None:
         """Learn one row whose log-odds were announced; return their probability, None where that is not the way."""
         learning = self._learning
@@ -290,26 +273,3 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
             if p is None:
                 self._ledger.reopen_one(announced)
         return p
-
-    def _learn_row_late(self, x: Vector, label: float, memory: Vector, logit: float, late: float) -> float | None:
-        """Learn one row that was announced as `memory` says, or is now where that is NaN; None where x is refused."""
-        layer, learning = self._late, self._learning
-        assert layer is not None
-        assert learning is not None
-        given = layer.numbers, layer.experts, layer.stacker, memory, logit, late, x, label
-        outcome = learn_row_late(*learning, *given, 0)
-        while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
-            self.states[outcome].factor()
-            outcome = learn_row_late(*learning, *given, outcome)
-        if outcome != DONE:
-            return None
-        p: float = self._logits_of_row.item(-1)
-        self._review_when_due()
-        return p
-
-    def _memory_of(self, memory: Vector | None) -> Vector:
-        """Return the memory of an announcement without the numbers of experts that have retired since."""
-        if self._places is None and memory is not None and memory.size == self._nothing.size:
-            return memory
-        kept: Vector = self._gather(np.empty((1, 0)) if memory is None else memory[None])[0]
-        return kept

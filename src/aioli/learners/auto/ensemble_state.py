@@ -1,5 +1,6 @@
 """The states of the experts behind `Auto`, and how blocks of rows train them."""
 
+import math
 from collections.abc import Sequence
 from functools import partial
 
@@ -13,8 +14,9 @@ from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
+from aioli.states.mixture.late_row import announce_row_late, learn_row_late
 from aioli.states.mixture.merging import merged_mixtures
-from aioli.states.mixture.single_row import consult_rows, recount_rows
+from aioli.states.mixture.single_row import DONE, consult_rows, recount_rows
 from aioli.states.mixture.survey import ColumnSurvey
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import Rows
@@ -24,6 +26,7 @@ __all__ = ["EnsembleState"]
 
 PIECE = 512  # rows that a thread is asked about at a time
 FEW = 64  # rows that are asked about one by one
+ONE_BY_ONE = 4  # late rows up to which a call a row costs less than making blocks of them
 
 Seen = tuple[Vector, Vector]  # of the views: statistics and basis
 Learning = tuple[*Seen, Matrix, Vector, Indices, Indices, Vector, Vector, Vector]  # what `learn_row` takes but a row
@@ -103,6 +106,60 @@ class EnsembleState(MixedExperts):
         views = self._views.of_rows_apart(X, {expert.kind for expert in self.playing})
         for i, (expert, state) in enumerate(zip(self.playing, self.states, strict=True)):
             Z[:, i] = logits_of_rows(state, views[expert.kind])
+
+    def _announce_row(self, x: Vector) -> tuple[float, Vector] | None:
+        """Return the log-odds of one row and its announcement's memory; None where that is not the way."""
+        late = self._late
+        if late is None or self._predicting is None:
+            return None
+        memory = self._nothing.copy()
+        try:
+            z = announce_row_late(*self._predicting, late.numbers, late.experts, late.stacker, x, memory)
+        except TypeError:  # another type of number, or another layout
+            return None
+        if z != z:
+            return None
+        return z, memory if self._places is None else self._spread(memory[None])[0]
+
+    def _learn_checked(self, X: Matrix, y: Vector, weights: Vector, delayed: Delayed | None) -> Vector:
+        """Learn rows that have passed the border, announced now or as `delayed` says; return what was announced."""
+        if self._views is None:
+            self._begin(X.shape[1])
+        if delayed is None:
+            announced = np.empty(len(X))
+            self._learn_chunk(X, y, weights, np.full(len(X), math.nan), announced, None)
+            return announced
+        self._hear_announcements()
+        if len(X) > ONE_BY_ONE or not (weights == 1.0).all():
+            self._learn_chunk(X, y, weights, delayed.logits, np.empty(len(X)), delayed)
+            return delayed.logits
+        late = delayed.late.tolist(), delayed.logits.tolist(), y.tolist()
+        for x, memory, delay, logit, label in zip(X, delayed.memory, *late, strict=True):
+            self._learn_row_late(x, label, self._memory_of(memory), logit, delay)
+        return delayed.logits
+
+    def _learn_row_late(self, x: Vector, label: float, memory: Vector, logit: float, late: float) -> float | None:
+        """Learn one row that was announced as `memory` says, or is now where that is NaN; None where x is refused."""
+        layer, learning = self._late, self._learning
+        assert layer is not None
+        assert learning is not None
+        given = layer.numbers, layer.experts, layer.stacker, memory, logit, late, x, label
+        outcome = learn_row_late(*learning, *given, 0)
+        while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
+            self.states[outcome].factor()
+            outcome = learn_row_late(*learning, *given, outcome)
+        if outcome != DONE:
+            return None
+        p: float = self._logits_of_row.item(-1)
+        self._review_when_due()
+        return p
+
+    def _memory_of(self, memory: Vector | None) -> Vector:
+        """Return the memory of an announcement without the numbers of experts that have retired since."""
+        if self._places is None and memory is not None and memory.size == self._nothing.size:
+            return memory
+        kept: Vector = self._gather(np.empty((1, 0)) if memory is None else memory[None])[0]
+        return kept
 
     def _learn_rows(
         self,

@@ -197,11 +197,15 @@ class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[
         known = self._forecaster
         if known is None:
             return np.zeros(len(X))
+        if len(X) <= TOGETHER:
+            return known.logits(X)
         return np.concatenate([known.logits(part) for _, part in _together([(0, X)])])
 
     def play_checked(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
         """Learn rows that have passed the border; return the probabilities announced, as `learn_many` does."""
         self._forecaster = known = self._forecaster or self._begin(X.shape[1])
+        if len(X) <= TOGETHER:
+            return known.play(X, y, weights, None)
         said = [
             known.play(part, y[start : start + len(part)], weights[start : start + len(part)], None)
             for start, part in _together([(0, X)])

@@ -11,16 +11,17 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import LEAST, MOST, logit, sigmoid
+from aioli.numerics.root import root
 from aioli.outcomes.spec import Rule
 from aioli.states.dense import factored, fused
-from aioli.states.dense.single_row import FACTORED, RULES, SLOTS, TALLY, predict_logit_one
+from aioli.states.dense.single_row import FACTORED, RULES, SLOTS, TALLY
 
 __all__ = ["PLAYED", "consult_maps", "play_maps"]
 
 PLAYED = -1  # what `play_maps` returns where it has played all rows
 
 LEAST_PROBABILITY, MOST_PROBABILITY = LEAST, MOST  # plain names for Numba
-play_rows, play_rows_factored = fused.play_rows, factored.play_rows
+play_rows, play_rows_factored, whiten = fused.play_rows, factored.play_rows, factored.whiten
 
 
 @compiled("void(f8[::1],f8[::1],f8,f8[::1],f8[::1])", inline=True)
@@ -45,6 +46,26 @@ def fourier_row(directions: Matrix, bandwidth: float, farthest: float, u: Vector
         features[half + j] = length * math.sin(turns[j])
 
 
+@compiled("f8(f8[::1],f8[::1])", reassociate=True)
+def logit_of_features(buffer: Vector, row: Vector) -> float:
+    r"""Return a state's log-odds of a row as it sees it. O(D²/2): of a symmetric P, $v = x^\top Px$ needs one half."""
+    width = row.size
+    w = buffer[SLOTS : SLOTS + width]
+    P = buffer[SLOTS + 4 * width :].reshape(width, width)
+    v, m = 0.0, 0.0
+    if buffer[FACTORED] > 0.5:
+        v = whiten(P, row, np.empty(width))
+    else:
+        for i in range(width):
+            below = 0.0
+            for j in range(i):
+                below += P[i, j] * row[j]
+            v += row[i] * (2.0 * below + P[i, i] * row[i])
+    for i in range(width):
+        m += row[i] * w[i]
+    return root(m, 0.5 * buffer[Rule.REGULARISER] * max(v, 0.0))
+
+
 @compiled("void(f8[::1],f8[::1],f8,f8[:,:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[:,::1])")
 def consult_maps(
     centre: Vector,
@@ -61,13 +82,14 @@ def consult_maps(
 
     It touches nothing else, so that threads may predict side by side.
     """
-    u, features = np.empty(X.shape[1]), np.empty(2 * directions.shape[2])
+    intercept = int(buffers[0, Rule.INTERCEPT])  # of all states alike
+    u, row = np.empty(X.shape[1]), np.ones(intercept + 2 * directions.shape[2])
     for t in range(len(X)):
         scale_row(centre, unit, farthest, X[t], u)
         for i in range(bandwidths.size):
             if prior[i] > 0.0:
-                fourier_row(directions[i], bandwidths[i], farthest, u, features)
-                Z[t, i] = predict_logit_one(buffers[i], features)
+                fourier_row(directions[i], bandwidths[i], farthest, u, row[intercept:])
+                Z[t, i] = logit_of_features(buffers[i], row)
 
 
 @compiled(
