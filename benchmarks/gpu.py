@@ -80,7 +80,7 @@ def of_classes(X: Tensor, classes: int, device: str, warm: int) -> float:
 
 
 def of_peers(X: Matrix, y: Vector) -> list[str]:
-    """Return lines of the peers that are installed, each playing a few rows one by one, as a stream gives them."""
+    """Return a line of each peer, which plays a few rows one by one, as a stream gives them; or that it is missing."""
     lines = []
     if importlib.util.find_spec("sklearn"):
         model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss")
@@ -91,18 +91,42 @@ def of_peers(X: Matrix, y: Vector) -> list[str]:
                 model.predict_proba(X[t : t + 1])
                 model.partial_fit(X[t : t + 1], y[t : t + 1])
 
-        lines.append(f"scikit-learn's SGD, row by row {(len(y) - 1) / seconds(play, 'cpu'):>12,.0f}")
+        rate = (len(y) - 1) / seconds(play, "cpu")
+        lines.append(f"{f'scikit-learn SGD, {len(y):,} rows':<28} {rate:>12,.0f}   partial_fit row by row")
+    else:
+        lines.append("scikit-learn is not installed (pip install scikit-learn)")
     if importlib.util.find_spec("river"):
-        rows = [dict(enumerate(x.tolist())) for x in X]
+        few = max(len(y) // (X.shape[1] // 256 + 1), 16)  # a row is a dictionary there, and takes a second by and by
+        rows = [dict(enumerate(x.tolist())) for x in X[:few]]
         regression = importlib.import_module("river.linear_model").LogisticRegression()
 
         def play_river() -> None:
-            for x, label in zip(rows, y.astype(bool).tolist(), strict=True):
+            for x, label in zip(rows, y[:few].astype(bool).tolist(), strict=True):
                 regression.predict_proba_one(x)
                 regression.learn_one(x, label)
 
-        lines.append(f"River's logistic regression    {len(y) / seconds(play_river, 'cpu'):>12,.0f}")
+        rate = few / seconds(play_river, "cpu")
+        lines.append(f"{f'River LogisticRegression, {few}':<28} {rate:>12,.0f}   learn_one row by row")
+    else:
+        lines.append("River is not installed (pip install river)")
     return lines
+
+
+def beside(plain: Matrix, y: Vector, announced: Vector, widest: int) -> None:
+    """Print what this machine's CPU does with the first rows: `AIOLI` up to so many columns, and the peers."""
+    columns = plain.shape[1]
+    few = max(len(y) // SLOWER, 128)
+    small = plain[:few].astype(np.float64)
+    if columns <= widest:
+        learner = AIOLI(intercept=False)
+        here: list[Vector] = []
+        taken = seconds(lambda: here.append(learner.learn_many(small, y[:few])), "cpu")
+        apart = np.abs(here[0] - announced[:few]).max()
+        print(f"  {f'AIOLI on the CPU, {few:,} rows':<28} {few / taken:>12,.0f}   differs by {apart:.0e}", flush=True)
+    else:
+        print(f"  AIOLI on the CPU: not played beyond {widest:,} columns (--widest-on-cpu)")
+    for line in of_peers(small, y[:few]):
+        print(f"  {line}", flush=True)
 
 
 def main() -> None:
@@ -137,15 +161,7 @@ def main() -> None:
             rate = of_classes(X[part], classes, given.device, warm)
             print(f"  {classes:>4} classes, one matrix     {rate:>12,.0f}")
         del X
-        few = max(rows // SLOWER, 128)
-        if columns <= given.widest_on_cpu:
-            learner, small = AIOLI(intercept=False), plain[:few].astype(np.float64)
-            here: list[Vector] = []
-            taken = seconds(lambda: here.append(learner.learn_many(small, y[:few])), "cpu")  # noqa: B023  (called at once)
-            apart = np.abs(here[0] - announced[:few]).max()
-            print(f"  the CPU, {few:,} of them  {few / taken:>20,.0f}   differs by {apart:.0e}")
-            for line in of_peers(small, y[:few]):
-                print(f"  {line}")
+        beside(plain, y, announced, given.widest_on_cpu)
 
 
 if __name__ == "__main__":

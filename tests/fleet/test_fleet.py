@@ -1,6 +1,7 @@
 """A fleet is the learners of its keys, bit for bit: whatever the batches, the budget, and however it was moved."""
 
 import pickle
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -109,6 +110,39 @@ def test_columns_that_come_later_were_0_before() -> None:
     assert fleet.feature_names_ == ["x0", "x1", "x2", "d", "e"]
     second = fleet.learn_many(keys[200:], X[200:], y[200:])
     np.testing.assert_allclose(np.append(first, second), whole, atol=1e-13)  # sums over 0 may be grouped otherwise
+
+
+@pytest.mark.parametrize("pooling", [None, "global"])
+def test_a_file_written_a_few_keys_at_a_time_is_the_snapshot(
+    pooling: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keys, X, y = keyed_rows(700, 4, 300)
+    X[:200] += 1e5 * (np.arange(200) % 3 == 0)[:, None]  # some models are factored, and take a second record
+    fleet = Fleet(AIOLI(radius=100.0), pooling, hot_models=40, spill=tmp_path)  # type: ignore[arg-type]
+    fleet.learn_many(keys, X, y)
+    assert fleet.on_disk
+    whole = to_bytes(fleet.snapshot())
+    assert pooling or from_bytes(whole).part("records").array("extensions").size
+    fleet.save(tmp_path / "at once")
+    monkeypatch.setattr("aioli.fleet.saved_records.PIECE", 2000)
+    fleet.save(tmp_path / "in pieces")
+    assert (tmp_path / "at once").read_bytes() == (tmp_path / "in pieces").read_bytes() == whole
+    assert to_bytes(Fleet.load(tmp_path / "in pieces").snapshot()) == whole
+
+
+def test_saving_takes_little_memory_beside_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = Fleet(AIOLI())
+    fleet.learn_many(np.arange(4000), np.ones((4000, 10)), np.arange(4000) % 2)
+    monkeypatch.setattr("aioli.fleet.saved_records.PIECE", 1 << 15)
+    fleet.save(tmp_path / "once")  # whatever is loaded late is loaded by now
+    tracemalloc.start()
+    try:
+        fleet.save(tmp_path / "file")
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert (tmp_path / "file").stat().st_size > 2_500_000
+    assert peak < 600_000  # keys, of 8 bytes each a few times over, and a piece
 
 
 def test_fleets_merge_by_key() -> None:

@@ -16,6 +16,7 @@ from aioli.fleet.pooled_learner import PooledLearner
 from aioli.learners.aioli import AIOLI
 from aioli.learners.protocol import Certifies
 from aioli.learners.remembering import Remembering
+from aioli.snapshots.codec import write_snapshot
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 
@@ -152,6 +153,20 @@ class Fleet(PlayingFleet, Remembering):
 
     def snapshot(self) -> Snapshot:
         """Return the parameters and the records of all keys; budget and folder are the machine's, and not in it."""
+        return self._snapshot(None if self._records is None else self._records.snapshot())
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fleet to a file, whole or not at all; one loaded from it goes on bit for bit the same.
+
+        Records are written a few at a time: beside the fleet, memory holds four megabytes of them, and the keys.
+        """
+        if self._records is None:
+            super().save(path)
+            return
+        large = {f"records/{name}": pieces for name, pieces in self._records.in_pieces().items()}
+        write_snapshot(path, self._snapshot(self._records.outline()), large)
+
+    def _snapshot(self, records: Snapshot | None) -> Snapshot:
         values: dict[str, Plain] = {
             "pooling": self.pooling,
             "ridges": self.ridges,
@@ -162,8 +177,8 @@ class Fleet(PlayingFleet, Remembering):
             "names": self._names,
         }
         parts = {"learner": self._template.snapshot()}
-        if self._records is not None:
-            parts |= {"records": self._records.snapshot(), **self._game.parts()}
+        if records is not None:
+            parts |= {"records": records, **self._game.parts()}
         return Snapshot("Fleet", values, parts=parts)
 
     @classmethod

@@ -7,14 +7,16 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.fleet.copies import grow_models, read_records, write_records
+from aioli.fleet.copies import grow_models, write_records
 from aioli.fleet.integer_table import Integers
 from aioli.fleet.keys import Key, KeyIndex
 from aioli.fleet.layout import EXTENSION, HEAD, MODEL_HEAD, TALLY, Layout
 from aioli.fleet.records import ABSENT, FEWEST, Records, copy_records
 from aioli.fleet.room import Places
+from aioli.fleet.saved_records import records_in_pieces
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.two_classes import Tally
+from aioli.snapshots.pieces import Pieces
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Budget", "KeyedRecords"]
@@ -191,29 +193,23 @@ class KeyedRecords:
 
     def snapshot(self) -> Snapshot:
         """Return the keys and their records in order: heads, bodies, and what factored models have besides."""
-        layout, count = self.layout, self.keys.count
-        heads = np.empty((count, HEAD + layout.models * MODEL_HEAD))
-        bodies = np.empty((count, layout.models * layout.body))
-        extensions: list[Matrix] = [np.empty((0, layout.models * layout.body))]
-        extended = 0
-        for numbers in self._chunks():
-            places = self.records.places[numbers]
-            for hot in (True, False):
-                here = numbers[(places >= 0) == hot]
-                matrix = self.records.hot if hot else self.records.cold
-                at = self.records.places[here] if hot else -2 - self.records.places[here]
-                read_records(matrix, at, layout.told, here, heads, bodies)
-            inside = heads[numbers, EXTENSION] >= 0
-            for number in numbers[inside].tolist():
-                matrix, place = self.where(number)
-                second = np.empty((1, layout.models * layout.body))
-                at = np.array([int(matrix[place, EXTENSION])])
-                read_records(matrix, at, layout.told, np.array([0]), np.empty((1, heads.shape[1])), second)
-                extensions.append(second)
-                heads[number, EXTENSION] = extended
-                extended += 1
-        arrays = {"heads": heads, "bodies": bodies, "extensions": np.concatenate(extensions)}
+        arrays = {}
+        for name, pieces in self.in_pieces().items():
+            arrays[name] = np.empty(pieces.shape)
+            end = 0
+            for piece in pieces.make():
+                arrays[name][end : end + len(piece)] = piece
+                end += len(piece)
         return Snapshot("KeyedRecords", {}, arrays, {"keys": self.keys.snapshot()})
+
+    def in_pieces(self) -> dict[str, Pieces]:
+        """Return the arrays of the snapshot, to be written a few keys at a time."""
+        return records_in_pieces(self)
+
+    def outline(self) -> Snapshot:
+        """Return the snapshot with empty arrays, for a writer who has these from `in_pieces`."""
+        empty = {name: np.empty(0) for name in self.in_pieces()}
+        return Snapshot("KeyedRecords", {}, empty, {"keys": self.keys.snapshot()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot, layout: Layout, ridges: Vector, budget: Budget) -> Self:

@@ -85,6 +85,11 @@ class Records:
         return self._cold_room.in_use
 
     @property
+    def extensions(self) -> int:
+        """How many records are the extension of another, wherever they lie."""
+        return self.in_memory + self.on_disk - self._own
+
+    @property
     def nbytes(self) -> int:
         """How much memory the records take, and the tables of where they are."""
         return self._room.top * self.layout.stride * 8 + self.places.nbytes + self._owners.nbytes
@@ -98,8 +103,7 @@ class Records:
         """
         if self.limit is None or count <= self.limit:
             return
-        extensions = self.in_memory + self.on_disk - self._own
-        self._reserve(count + extensions if extensions else count - self.limit // 2)
+        self._reserve(count + self.extensions if self.extensions else count - self.limit // 2)
 
     def bring(self, numbers: Places, clock: float) -> Places:
         """Return the places in memory of the records of these numbers; those in the file are read, new ones made.
@@ -230,7 +234,7 @@ class Records:
     def _extensions_on_disk(self, slots: Places) -> Places:
         """Return the slots of these records' extensions, -1 where there is none."""
         found = np.full(slots.size, -1)
-        if self.in_memory + self.on_disk > self._own:  # else no record has one
+        if self.extensions:
             for part in _chunks(slots.size):
                 found[part] = self.cold[slots[part], EXTENSION]
                 self._cold.forget_pages()

@@ -10,6 +10,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,6 +20,7 @@ from safetensors.numpy import load, save
 from aioli import __version__
 from aioli.errors import SnapshotRefused
 from aioli.snapshots.json_values import JsonObject
+from aioli.snapshots.pieces import Pieces, file_header, in_order, pieces_of
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.snapshots.whole_files import replacing
 
@@ -30,11 +32,24 @@ TYPES = ("float64", "int64", "uint8")
 SEPARATOR = "/"
 
 
-def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot) -> None:
-    """Write a snapshot to a file, whole or not at all."""
-    data = to_bytes(snapshot)
+def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot, large: Mapping[str, Pieces] | None = None) -> None:
+    """Write a snapshot to a file, whole or not at all.
+
+    `large` has arrays that are written piece by piece, by their path in the tree: the snapshot's own of that name is
+    left out. The file is what `to_bytes` of the whole snapshot is.
+    """
+    if large is None:
+        data = to_bytes(snapshot)
+        with replacing(path) as file:
+            file.write(data)
+        return
+    arrays = {name: large[name] if name in large else Pieces.of(array) for name, array in _arrays(snapshot)}
+    head = file_header(arrays, {HEADER: _head(snapshot, arrays)})
     with replacing(path) as file:
-        file.write(data)
+        file.write(head)
+        for name in in_order(arrays):
+            for piece in pieces_of(arrays[name]):
+                file.write(piece)
 
 
 def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:
@@ -51,18 +66,23 @@ def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:
 def to_bytes(snapshot: Snapshot) -> bytes:
     """Encode a snapshot; one with a NaN or infinity is refused, since the object it is of is damaged."""
     arrays = {path: np.ascontiguousarray(array) for path, array in _arrays(snapshot)}
+    text = _head(snapshot, {path: Pieces.of(array) for path, array in arrays.items()})
+    return save(dict(sorted(arrays.items())), metadata={HEADER: text})
+
+
+def _head(snapshot: Snapshot, arrays: Mapping[str, Pieces]) -> str:
+    """Return the JSON of the header's one entry; a snapshot that cannot be written is refused."""
     for path, array in arrays.items():
-        if array.dtype.name not in TYPES:
-            raise SnapshotRefused(f"not written, since {path!r} is of {array.dtype}")
-        if not np.isfinite(array).all():
+        if array.kind not in TYPES:
+            raise SnapshotRefused(f"not written, since {path!r} is of {array.kind}")
+        if not all(np.isfinite(piece).all() for piece in array.make()):
             raise SnapshotRefused(f"not written, since {path!r} is not finite: its owner is damaged")
     try:
         tree = _text(_tree(snapshot))
     except (TypeError, ValueError) as error:
         raise SnapshotRefused(f"not written, since a value is none that JSON has ({error})") from error
-    head = {"format": FORMAT, "version": __version__, "sha256": _digest(tree, arrays)}
-    text = json.dumps(head)[:-1] + f', "snapshot": {tree}}}'
-    return save(dict(sorted(arrays.items())), metadata={HEADER: text})
+    head = {"format": FORMAT, "version": __version__, "sha256": _digest_of_pieces(tree, arrays)}
+    return json.dumps(head)[:-1] + f', "snapshot": {tree}}}'
 
 
 def from_bytes(data: bytes) -> Snapshot:
@@ -144,10 +164,15 @@ def _snapshot_of(tree: JsonObject, arrays: Mapping[str, Array], prefix: str) -> 
     return Snapshot(tree["kind"], dict(tree["values"]), own, parts)
 
 
-def _digest(tree: str, arrays: Mapping[str, NDArray[np.generic]]) -> str:
+def _digest(tree: str, arrays: Mapping[str, NDArray[Any]]) -> str:
+    return _digest_of_pieces(tree, {path: Pieces.of(array) for path, array in arrays.items()})
+
+
+def _digest_of_pieces(tree: str, arrays: Mapping[str, Pieces]) -> str:
     digest = hashlib.sha256(tree.encode())
     for path in sorted(arrays):
-        array = np.ascontiguousarray(arrays[path])
-        digest.update(f"{path}{array.dtype}{array.shape}".encode())
-        digest.update(array.data.cast("B") if array.size else b"")
+        array = arrays[path]
+        digest.update(f"{path}{array.kind}{array.shape}".encode())
+        for piece in pieces_of(array):
+            digest.update(piece)
     return digest.hexdigest()
