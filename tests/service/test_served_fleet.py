@@ -10,6 +10,7 @@ import pytest
 from served_games import LABELS, ROWS, engine_in, one, state_of, with_model
 
 from aioli import AIOLI, Fleet
+from aioli.commands.serve import export_service
 from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.learners.announcements import Announcement
 from aioli.service.follower import Follower
@@ -20,7 +21,6 @@ from aioli.service.refusals import RowConflict, ServiceRefused, Unprocessable
 from aioli.service.replay import verify
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.store.event_log import Event
-from aioli.store.log_export import export_log
 from aioli.store.row_codec import row_from_bytes
 from aioli.store.sqlite_log import SqliteLog
 
@@ -61,8 +61,8 @@ def test_a_fleet_goes_on_bit_for_bit_after_a_restart(
     assert state_of(follower) == state_of(again)
 
 
-def late_game(engine_rows: int, folder: Path) -> tuple[ServedModel, SqliteLog]:
-    engine = with_model(folder, model=fleet_model(radius=2.0))
+def late_game(engine_rows: int, folder: Path, pooling: str | None = None) -> tuple[ServedModel, SqliteLog]:
+    engine = with_model(folder, model=fleet_model(radius=2.0, pooling=pooling))
     for t in range(engine_rows):
         engine.play([Predict("clicks", f"r{t}", ROWS[t], key_of(t))])
         if t > 6:
@@ -94,18 +94,23 @@ def test_a_key_plays_the_late_label_game_of_an_aioli_of_its_own(tmp_path: Path) 
     assert model.rounds == sum(learner.rounds for learner in alone.values()) == 53
 
 
+@pytest.mark.parametrize("pooling", [None, "global"])
 def test_the_log_of_a_fleet_is_exported_as_files_that_the_lines_of_the_docs_play_to_the_same_numbers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    pooling: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     pytest.importorskip("pyarrow")
-    model, store = late_game(60, tmp_path / "service")
+    model, store = late_game(60, tmp_path / "service", pooling)
     rows, labels = tmp_path / "rows.parquet", tmp_path / "labels.parquet"
-    assert export_log(store, 1, rows, labels, ["x", "y", "z"], "", keyed=True)[:2] == (60, 53)
+    store.close()
+    export_service(str(tmp_path / "service"), "clicks", str(rows), str(labels))
+    counted, told = capsys.readouterr().out.splitlines()
+    assert counted == "60 rows, 53 labels"
     page = (Path(__file__).parents[2] / "docs" / "service.md").read_text()
     (lines,) = re.findall(r"^```python\n(import json\n.*?)^```", page, re.DOTALL | re.MULTILINE)
     monkeypatch.chdir(tmp_path)
     played: dict[str, Fleet] = {}
-    exec(lines, played)
+    assert lines.count("Fleet(AIOLI(radius=2.0))") == 1
+    exec(lines.replace("Fleet(AIOLI(radius=2.0))", told.partition("fleet = ")[2]), played)
     assert to_bytes(played["fleet"].snapshot()) == to_bytes(model.model_file())
 
 

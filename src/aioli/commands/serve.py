@@ -166,7 +166,8 @@ def export_service(folder: str, name: str, rows: str, labels: str) -> None:
     features = [f"x{j + 1}" for j in range(width)] if model.encoder is None else model.encoder.features
     exported = export_log(store, number, rows, labels, features, _written(repr(model.learner)), keyed=model.keyed)
     print(f"{exported.rows:,} rows, {exported.labels:,} labels")
-    print(exported.command or "a fleet: docs/service.md has the lines of Python that play it to the same numbers")
+    lines = "a fleet: docs/service.md has the lines of Python that play it to the same numbers, from"
+    print(exported.command or f"{lines} fleet = {repr(model.learner).partition('  #')[0]}")
     store.close()
 
 
