@@ -62,9 +62,9 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         `ClassAuto` in place of this learner, with one probability a class.
     budget
         "fast" plays linear experts alone, some microseconds a row; "usual" adds companions that bend: while they are
-        heard, some twenty times as much by `learn_many`, and two tenths of a millisecond by `learn`; "best" plays larger
-        ones and, where scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a quarter:
-        about a millisecond a row by `learn_many`.
+        heard, some twenty times as much by `learn_many`, and two tenths of a millisecond by `learn`; "best" plays
+        larger ones and, where scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a
+        quarter: about a millisecond a row by `learn_many`.
     guests
         Models of your own that play beside the experts: anything with `predict_proba`, or a function from rows to
         probabilities. The mixture is never more than $\ln(1/w)$ nats behind a guest, w being its share at the start,
