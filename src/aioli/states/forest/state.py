@@ -62,6 +62,7 @@ class ForestState:
         self.used: Codes = np.zeros(trees, dtype=np.int64)
         self.most = most_nodes(width, classes, trees)
         self.nodes = np.zeros((trees, min(64, self.most), record_size(width, classes)))
+        self._spare = 0  # rows for which the nodes are known to have room
 
     @property
     def bytes(self) -> int:
@@ -101,13 +102,18 @@ class ForestState:
 
     def _room(self) -> int:
         """Return how many rows may come before the nodes need more room; make some if there is none."""
+        if self._spare == 0:
+            self._spare = self._free()
+        return self._spare
+
+    def _free(self) -> int:
         capacity = self.nodes.shape[1]
         free = (capacity - int(self.used.max())) // 2
         if free == 0 and capacity < self.most:
             larger = np.zeros((self.trees, min(2 * capacity, self.most), self.nodes.shape[2]))
             larger[:, :capacity] = self.nodes
             self.nodes = larger
-            return self._room()
+            return self._free()
         return free if capacity < self.most else 1 << 62
 
     def _play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
@@ -120,6 +126,7 @@ class ForestState:
         trees = self.nodes, self.used, self.log_rho, self.scales, self.kind_of, len(KINDS), self.rows
         play_rows(*trees, X, self.ranks.of(X), codes, weights, self.sample, out)
         self.rows += len(X)
+        self._spare = max(self._spare - len(X), 0)  # a row takes two nodes of a tree at most
 
     def _before_the_trees(self, rows: int) -> Matrix:
         """Return the shares of the classes so far, for every member."""

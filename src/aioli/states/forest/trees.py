@@ -100,12 +100,24 @@ def kept(node: Vector, log_rho: float, row: float) -> float:
 @compiled("void(f8[::1],f8,i8,f8[::1])", inline=True)
 def predict_node(node: Vector, share: float, K: int, p: Vector) -> None:
     """Write $(n_k + ½)/(n + K/2)$. O(K)."""
+    counts = node[FIXED : FIXED + K]  # a slice: an index that might be negative is not vectorised
     total = 0.0
     for c in range(K):
-        total += node[FIXED + c]
+        total += counts[c]
     total = total * share + 0.5 * K
     for c in range(K):
-        p[c] = (node[FIXED + c] * share + 0.5) / total
+        p[c] = (counts[c] * share + 0.5) / total
+
+
+@compiled("f8(f8[::1],f8,i8,i8)", inline=True)
+def predict_label(node: Vector, share: float, K: int, y: int) -> float:
+    """Return what `predict_node` writes for one class. O(K)."""
+    counts = node[FIXED : FIXED + K]
+    total = 0.0
+    for c in range(K):
+        total += counts[c]
+    said: float = (counts[y] * share + 0.5) / (total * share + 0.5 * K)
+    return said
 
 
 @compiled("f8(f8[::1])", inline=True)
@@ -175,6 +187,7 @@ def consult_trees(
     """Write each tree's probabilities and the log-odds of the model in paths, at each of its rates."""
     S = linear.shape[1]
     linear[:] = 0.0
+    flat = linear.reshape(RATES * S)
     for tree in range(nodes.shape[0]):
         if used[tree] == 0:
             P[tree] = 1.0 / K
@@ -183,9 +196,9 @@ def consult_trees(
         lengths[tree] = consult_tree(nodes, tree, 0, log_rho[tree], row, u, K, paths[tree], on_path, P[tree])
         for i in range(lengths[tree]):
             record = nodes[tree, paths[tree, i]]
-            for m in range(RATES):
-                for c in range(S):
-                    linear[m, c] += record[FIXED + K + m * S + c]
+            coefficients = record[FIXED + K : FIXED + K + RATES * S]
+            for c in range(RATES * S):
+                flat[c] += coefficients[c]
 
 
 @compiled("f8(f8[::1],i8,f8[::1],f8[::1])", reassociate=True)
@@ -325,12 +338,12 @@ def grow_tree(
                 leaf, inherited = used[tree] - 1, p[y]
             widen(record, box, u)
         share = kept(record, log_rho, row)
-        predict_node(record, share, K, p)
+        said = predict_label(record, share, K, y)
         if share < 1.0:
             for c in range(K):
                 record[FIXED + c] *= share
             record[OWN] *= share
-        record[OWN] += rate * math.log(inherited if node == leaf else p[y])
+        record[OWN] += rate * math.log(inherited if node == leaf else said)
         record[FIXED + y] += weight
         record[LAST] = row
         path[length] = node
@@ -346,6 +359,15 @@ def grow_tree(
             left, right = nodes[tree, int(record[LEFT])], nodes[tree, int(record[RIGHT])]
             below = left[TREE] * kept(left, log_rho, row) + right[TREE] * kept(right, log_rho, row)
             record[TREE] = mixed_weight(record[STOP], record[OWN], below)
+
+
+@compiled("void(f8[::1],i8,f8,f8[::1])", inline=True)
+def take_steps(coefficients: Vector, S: int, rate: float, steps: Vector) -> None:
+    """Move the coefficients of a node's indicator at one rate, whose squares lie RATES times S numbers behind. O(S)."""
+    squares = coefficients[RATES * S :]
+    for c in range(S):
+        squares[c] += steps[c] * steps[c]
+        coefficients[c] -= rate * steps[c] / math.sqrt(1.0 + squares[c])
 
 
 @compiled(
@@ -387,10 +409,7 @@ def learn_trees(
             record = nodes[tree, paths[tree, i]]
             for m in range(RATES):
                 rate = rates * (0.2 if m == 0 else 0.5 if m == 1 else 1.0)
-                for c in range(S):
-                    place = FIXED + K + m * S + c
-                    squares = place + RATES * S
-                    record[squares] += steps[m, c] * steps[m, c]
-                    record[place] -= rate * steps[m, c] / math.sqrt(1.0 + record[squares])
+                place = FIXED + K + m * S
+                take_steps(record[place : place + (RATES + 1) * S], S, rate, steps[m])
         scale, rho = scales[tree], log_rho[tree]
         grow_tree(nodes, used, tree, rho, weight, row, u, scale, path, on_path, p, K, S, y)
