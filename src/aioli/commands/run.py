@@ -15,6 +15,7 @@ from aioli.commands.learner_spec import learner_for, show_to_adversary
 from aioli.commands.options import STANDARD_OUTPUT, RunOptions, check_answers
 from aioli.commands.output_paths import check_apart, check_outside, check_page
 from aioli.commands.printed_predictions import PrintedPredictions
+from aioli.commands.second_compiler import compile_beside
 from aioli.commands.summary import check_both_classes, check_rows, write_results
 from aioli.errors import AioliError, FileRefused, RowRefused
 from aioli.evaluate.delayed import LatePlayer
@@ -79,6 +80,7 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         learner: AnyLearner | None = keyed or (None if kept is None else kept.learner) or earlier
         guests = [guest_from(path, options.trust) for path in options.guests]
         learner = learner or learner_for(options.learner, stream, options.told_classes, guests)
+        compile_beside(learner)
         if options.save or options.checkpoint:
             require_saves(learner)
         show_to_adversary(stream, learner)

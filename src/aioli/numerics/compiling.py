@@ -69,6 +69,7 @@ class Dispatcher(Protocol):
 
 
 announce: Callable[[], None] | None = None  # called once, where a function had to be compiled
+before_compiling: Callable[[str], None] | None = None  # called with the module of a function that is not in the cache
 
 
 def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callable[..., Numba]) -> None:
@@ -112,9 +113,18 @@ def _load(loop: Dispatcher, signature: str) -> None:
         if announce is not None:
             tell, announce = announce, None
             tell()
+        if before_compiling is not None:
+            before_compiling(loop.py_func.__module__)
+            if _find_in_cache(loop, signature):
+                return
         with _no_garbage_collected():
             loop.compile(signature)
         loop.disable_compile()
+
+
+def cache_folder(function: Callable[..., object]) -> str | None:
+    """Return the folder in which a compiled function is kept; None where it is kept nowhere."""
+    return None if isinstance(function, FunctionType) else cast(Dispatcher, function)._cache.cache_path
 
 
 def _find_in_cache(loop: Dispatcher, signature: str) -> bool:
