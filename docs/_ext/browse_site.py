@@ -3,8 +3,8 @@
 python docs/_ext/browse_site.py build/site [FOLDER FOR PICTURES]
 
 A page fails where anything is asked of another machine, a script complains, the page is wider than the window, a
-formula is not drawn, an image has no words, or a text is hard to read on its ground. Where there is no Chromium, it says
-so and nothing fails.
+formula is not drawn, an image has no words, or a text is hard to read on its ground. Where there is no Chromium, it
+says so and nothing fails.
 """
 
 import functools
