@@ -30,7 +30,21 @@ class Meant:
     reason: str
 
 
-MEANT: tuple[Meant, ...] = ()
+DIGITS = "a single row's log-odds take the compiled way of its probability, and tables are scored by matrix products"
+COMPANION = "a third companion plays beside Auto's linear experts: all of them again, on the columns that matter"
+FEW_ROWS = "fit of few rows has a part of maximum likelihood, and Auto a third companion"
+
+MEANT = (
+    Meant("588cca8", "AIOLI|Auto, three experts", ".*: predict_logit$|lists: predict_many$|late labels: ", DIGITS),
+    Meant("4c94aa9", "Auto(?!, three experts|, wide)", r"(?!Auto\(experts=3\))", COMPANION),
+    Meant("4c94aa9", "Auto, wide", ".*before the first row: weights_|grown to ", COMPANION),
+    Meant("4c94aa9", ".* of Auto$", "", COMPANION),
+    Meant("4c94aa9", "scikit-learn's face, the learner inside|River's face", "default", COMPANION),
+    Meant("9b97f4b", "scikit-learn's face$", "default, |average=8, |balanced, ", FEW_ROWS),
+    Meant("4c94aa9", "aioli run, (CSV$|JSON lines|Parquet|synthetic|standard|killed and resumed, Auto)", "", COMPANION),
+    Meant("4c94aa9", "aioli compare", "Auto", COMPANION),
+    Meant("4c94aa9", "aioli run, several learners", "OnlineToBatch", COMPANION),
+)
 
 
 def meant_since(base: str) -> list[Meant]:
