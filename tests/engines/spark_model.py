@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -94,6 +95,30 @@ def failure(rows: Frame, learner: AIOLI) -> list[str]:
     return ["nothing failed"]
 
 
+def resumed(rows: Frame, folder: Path) -> dict[str, Any]:
+    """What comes of a game whose driver is lost between two rounds, and which is called again with its checkpoint."""
+    learner, schedule, merges = AIOLI(radius=2.0), [40, 120], [0]
+    learn = partial(learn_frame, rows, COLUMNS, learner, 2, schedule, checkpoint=folder / "rounds")
+
+    def merge_and_fail(homes: list[bytes], since: bytes) -> bytes:
+        merges[0] += 1
+        if merges[0] == 2:
+            raise OSError("the driver is gone")
+        return merge_shards(homes, since)
+
+    with mock.patch.object(spark_model, "merge_shards", merge_and_fail):
+        try:
+            learn()
+        except OSError as error:
+            note = error.__notes__[0]
+        run = learn()
+    expected = learn_in_shards(learner, parts_of(rows, 2), schedule).learner
+    assert isinstance(run.learner, AIOLI)
+    assert isinstance(expected, AIOLI)
+    same = to_bytes(run.learner.snapshot()) == to_bytes(expected.snapshot())
+    return {"note": note, "merges": [run.merges, merges[0]], "same": same}
+
+
 def play(folder: Path) -> dict[str, Any]:
     """Everything that the tests look at."""
     spark = session(folder)
@@ -146,6 +171,7 @@ def play(folder: Path) -> dict[str, Any]:
     }
     told["refused"] = {name: refusal(frame) for name, frame in bad.items()}
     told["failure"] = failure(rows, AIOLI())
+    told["resumed"] = resumed(rows, folder)
     spark.stop()
     return told
 

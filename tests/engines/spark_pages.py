@@ -1,14 +1,12 @@
-"""Runs what docs/fleet.md and docs/shards.md show of Spark, in the folder that is given, on a session of one core."""
+"""Runs what docs/fleet.md and docs/shards.md show of Spark, in the folder that Java was started in."""
 
-import os
-import sys
 from pathlib import Path
 
 import numpy as np
 from code_blocks import blocks_for
-from spark_stream import session
 
 from aioli import AIOLI, Auto
+from aioli.engines.spark_frames import Session
 
 DOCS = Path(__file__).parents[2] / "docs"
 SCHEMA = "user string, seq long, clicked double, a double, b double, c double"
@@ -21,10 +19,8 @@ def shown(page: str) -> list[str]:
     return [block.text.replace("shards=64", "shards=2") for block in blocks]
 
 
-def play(folder: Path) -> None:
+def play(spark: Session, folder: Path) -> None:
     """Run all blocks, those of a page one after another."""
-    os.chdir(folder)  # before Java starts, which keeps the folder that it was started in
-    spark = session(folder)
     rng = np.random.default_rng(0)
     cells = [(f"u{t % 7}", t, float(t % 3 > 0), *rng.normal(size=3).tolist()) for t in range(ROWS)]
     table = spark.createDataFrame(cells, SCHEMA)
@@ -34,8 +30,3 @@ def play(folder: Path) -> None:
         names = {"spark": spark, "rows": rows, "AIOLI": AIOLI, "Auto": Auto}
         for block in shown(page):
             exec(compile(block, page, "exec"), names)
-    spark.stop()
-
-
-if __name__ == "__main__":
-    play(Path(sys.argv[1]))

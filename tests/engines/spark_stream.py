@@ -1,9 +1,15 @@
-"""Plays a folder of rows as a stream of Spark's, to the end of what is there: for a test to kill and to start again."""
+"""Plays a folder of rows as a stream of Spark's, to the end of what is there: for a test to kill and to start again.
+
+A session that has come to the end also runs what the pages show: Java takes longer to start than these do to run.
+"""
 
 import importlib
+import os
 import sys
 from pathlib import Path
 from typing import Any
+
+import spark_pages
 
 from aioli import AIOLI
 from aioli.engines.spark import STATE_STORE, FleetColumns, fleet_of_checkpoint, learn_fleet_stream
@@ -23,9 +29,8 @@ def session(folder: Path) -> Session:
     return builder.getOrCreate()
 
 
-def play(folder: Path) -> None:
+def play(spark: Session, folder: Path) -> None:
     """Learn all files of rows in their order, one a micro-batch, and save the fleet."""
-    spark = session(folder)
     rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "rows"))
     said = learn_fleet_stream(rows, COLUMNS, AIOLI(radius=2.0), shards=2)
     query = (
@@ -40,8 +45,14 @@ def play(folder: Path) -> None:
     spark.read.parquet(str(folder / "said")).toPandas().to_json(
         folder / "said.json", orient="records", double_precision=15
     )
-    spark.stop()
 
 
 if __name__ == "__main__":
-    play(Path(sys.argv[1]))
+    here = Path(sys.argv[1])
+    pages = here / "pages"
+    pages.mkdir(exist_ok=True)
+    os.chdir(pages)  # before Java starts, which keeps the folder that it was started in
+    started = session(here)
+    play(started, here)
+    spark_pages.play(started, pages)
+    started.stop()

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -28,13 +29,19 @@ HERE = Path(__file__).parent
 FILES, EACH = 4, 300
 
 
-def write_rows(folder: Path) -> tuple[list[str], Matrix, Vector]:
-    """Files of rows in any order within each, whose times are in the order of the stream."""
+def rows_of_stream() -> tuple[list[str], Matrix, Vector]:
+    """The users, cells and labels of the stream, in its order."""
     rng = np.random.default_rng(0)
     n = FILES * EACH
     users = [f"u{k}" for k in rng.integers(0, 40, n)]
     X = rng.normal(size=(n, 3))
-    y = np.where(X[:, 0] + rng.logistic(size=n) > 0, 1.0, 0.0)
+    return users, X, np.where(X[:, 0] + rng.logistic(size=n) > 0, 1.0, 0.0)
+
+
+def write_rows(folder: Path) -> None:
+    """Files of rows in any order within each, whose times are in the order of the stream."""
+    users, X, y = rows_of_stream()
+    rng = np.random.default_rng(1)
     (folder / "rows").mkdir()
     for file in range(FILES):
         path = folder / "rows" / f"{file}.json"
@@ -42,7 +49,6 @@ def write_rows(folder: Path) -> tuple[list[str], Matrix, Vector]:
         cells = [{"user": users[t], "seq": int(t), "y": y[t], "a": X[t, 0], "b": X[t, 1], "c": X[t, 2]} for t in order]
         path.write_text("\n".join(map(json.dumps, cells)) + "\n")
         os.utime(path, (1e9 + file, 1e9 + file))
-    return users, X, y
 
 
 def start(script: str, folder: Path) -> "subprocess.Popen[bytes]":
@@ -67,32 +73,57 @@ def start(script: str, folder: Path) -> "subprocess.Popen[bytes]":
 def finish(process: "subprocess.Popen[bytes]", folder: Path) -> None:
     """Wait until a script has come to its end; leave nothing of it behind."""
     try:
-        assert process.wait(timeout=140) == 0, (folder / "log").read_text()[-3000:]
+        assert process.wait(timeout=240) == 0, (folder / "log").read_text()[-3000:]
     finally:
-        if process.poll() is None:
-            os.killpg(process.pid, signal.SIGKILL)
-            process.wait(timeout=30)
+        end(process)
 
 
-def test_a_stream_that_was_killed_goes_on_as_one_process_would_have(tmp_path: Path) -> None:
-    users, X, y = write_rows(tmp_path)
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a script with all that it has started, as `kill -9` does, if it still runs."""
+    if process.poll() is None:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait(timeout=30)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def frame(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple["subprocess.Popen[bytes]", Path]]:
+    """`spark_model.py` and its folder: it plays beside the stream, since both wait for Java most of the time."""
+    folder = tmp_path_factory.mktemp("frame")
+    process = start("spark_model.py", folder)
+    try:
+        yield process, folder
+    finally:
+        end(process)
+
+
+@pytest.fixture(scope="module")
+def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a stream that was killed with all its processes, started again, and came to its end."""
+    folder = tmp_path_factory.mktemp("stream")
+    write_rows(folder)
+    first = start("spark_stream.py", folder)
+    commits = folder / "checkpoint" / "commits"
+    try:
+        for _ in range(2400):
+            if first.poll() is not None or (commits.is_dir() and len(list(commits.glob("[0-9]*"))) >= 1):
+                break
+            time.sleep(0.1)
+        assert first.poll() is None, (folder / "log").read_text()[-2000:]
+    finally:
+        end(first)
+    assert not (folder / "fleet.aioli").exists()
+    finish(start("spark_stream.py", folder), folder)
+    return folder
+
+
+def test_a_stream_that_was_killed_goes_on_as_one_process_would_have(stream: Path) -> None:
+    users, X, y = rows_of_stream()
     fleet = Fleet(AIOLI(radius=2.0))
     p = fleet.learn_many(users, X, y)
-    first = start("spark_stream.py", tmp_path)
-    commits = tmp_path / "checkpoint" / "commits"
-    for _ in range(1200):
-        if first.poll() is not None or (commits.is_dir() and len(list(commits.glob("[0-9]*"))) >= 1):
-            break
-        time.sleep(0.1)
-    assert first.poll() is None, (tmp_path / "log").read_text()[-2000:]
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait(timeout=30)
-    assert not (tmp_path / "fleet.aioli").exists()
-    finish(start("spark_stream.py", tmp_path), tmp_path)
-    said = {row["seq"]: row["probability"] for row in json.loads((tmp_path / "said.json").read_text())}
+    said = {row["seq"]: row["probability"] for row in json.loads((stream / "said.json").read_text())}
     assert sorted(said) == list(range(FILES * EACH))
     np.testing.assert_allclose([said[t] for t in range(len(p))], p, atol=1e-15)  # JSON's fifteen digits
-    learned = Fleet.load(tmp_path / "fleet.aioli")
+    learned = Fleet.load(stream / "fleet.aioli")
     assert learned.rounds == fleet.rounds
     for key in fleet:
         mine, theirs = fleet[key], learned[key]
@@ -102,10 +133,10 @@ def test_a_stream_that_was_killed_goes_on_as_one_process_would_have(tmp_path: Pa
 
 
 @pytest.fixture(scope="module")
-def told(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+def told(frame: tuple["subprocess.Popen[bytes]", Path]) -> dict[str, Any]:
     """What `spark_model.py` saw on a cluster of two executors, one of which it killed."""
-    folder = tmp_path_factory.mktemp("frame")
-    finish(start("spark_model.py", folder), folder)
+    process, folder = frame
+    finish(process, folder)
     said: dict[str, Any] = json.loads((folder / "told.json").read_text())
     said["file"] = AIOLI.load(folder / "model.aioli").rounds
     return said
@@ -152,7 +183,16 @@ def test_a_task_that_fails_every_time_is_told_and_nothing_was_learned(told: dict
     assert learner == repr(AIOLI())
 
 
-def test_what_the_pages_show_of_spark_runs(tmp_path: Path) -> None:
-    finish(start("spark_pages.py", tmp_path), tmp_path)
-    assert Fleet.load(tmp_path / "fleet.aioli").rounds == AIOLI.load(tmp_path / "model.aioli").rounds == 200
-    assert list((tmp_path / "predicted").glob("*.parquet"))
+def test_a_frame_whose_driver_was_lost_between_rounds_goes_on_from_its_checkpoint(told: dict[str, Any]) -> None:
+    resumed = told["resumed"]
+    assert resumed["note"].startswith(
+        "1 rounds of the frame were done; the learner given is as it was: call again with"
+    )
+    assert resumed["merges"] == [3, 4]  # three rounds, of which the second was merged twice
+    assert resumed["same"]
+
+
+def test_what_the_pages_show_of_spark_runs(stream: Path) -> None:  # spark_pages.py
+    pages = stream / "pages"
+    assert Fleet.load(pages / "fleet.aioli").rounds == AIOLI.load(pages / "model.aioli").rounds == 200
+    assert list((pages / "predicted").glob("*.parquet"))

@@ -10,6 +10,7 @@ Needs PySpark 4 (`pip install 'aioli-online[spark]'`) and a Java runtime, 17 or 
 """
 
 import importlib
+import os
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -17,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from aioli.engines.frame_rounds import KeptRounds
 from aioli.engines.shards import (
     FAN_IN,
     as_schedule,
@@ -65,11 +67,12 @@ def learn_frame(
     learner: Learner | None = None,
     shards: int = 8,
     schedule: Sequence[int] | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
 ) -> FrameRun:
     """Let copies of a learner learn a frame's rows side by side, merged by a schedule; the learner stays as it was.
 
     A task or an executor that is lost is computed again, as often as Spark is told to (`spark.task.maxFailures`): no
-    row is lost or counted twice. Where Spark gives up, its error says in a note that nothing was kept.
+    row is lost or counted twice. Where Spark gives up, its error says in a note how many rounds were done.
 
     Parameters
     ----------
@@ -83,30 +86,37 @@ def learn_frame(
         How many copies learn side by side. The result depends on it, and not on the cluster.
     schedule
         After how many rows of a shard all become one; see `engines.shards.geometric_schedule`.
+    checkpoint
+        A folder of the driver's, where what all became is kept after every round: called again with it, after the
+        driver was killed, the game goes on behind the last round that was done, bit for bit. None keeps nothing.
     """
     since = to_bytes(require_shards(AIOLI() if learner is None else learner).snapshot())
     ends = geometric_schedule(LONGEST) if schedule is None else as_schedule(schedule)
     spread, numbers = _in_shards(rows, columns, shards, ends)
     spread.persist()
-    steps: list[bytes] = []
+    rounds: KeptRounds | None = None
     try:
         counts = _counts(spread, columns, numbers)
+        rounds = KeptRounds(checkpoint, since, columns, ends, counts)
         for number, start in enumerate([0, *ends]):
             end = ends[number] if number < len(ends) else LONGEST
             waiting = {shard: min(end, count) - start for shard, count in counts.items() if count > start}
             if not waiting:
                 break
-            steps.append(since)
-            since = _round(spread, columns, number, waiting, since)
+            if number + 1 == len(rounds.learners):
+                rounds.add(_round(spread, columns, number, waiting, rounds.learners[number]))
     except Exception as error:
-        error.add_note(f"{len(steps)} rounds of the frame were begun; the learner given is as it was: call again")
+        done = 0 if rounds is None else len(rounds.learners) - 1
+        kept = "call again" if checkpoint is None else "call again with the same checkpoint to go on from there"
+        error.add_note(f"{done} rounds of the frame were done; the learner given is as it was: {kept}")
         raise
     finally:
         spread.unpersist()
+    *steps, last = rounds.learners
     kind = dict(rows.dtypes)[columns.order]
     announced = f"`{columns.order}` {kind}, probability double"
     said = _by_group(spread.groupBy(SHARD), announce, announced, columns=columns, steps=steps)
-    return FrameRun(restore_learner(from_bytes(since)), len(steps), said)
+    return FrameRun(restore_learner(from_bytes(last)), len(steps), said)
 
 
 def survey_frame(rows: Frame, columns: FrameColumns, shards: int = 8) -> ColumnSurvey:
