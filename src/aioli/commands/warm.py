@@ -58,3 +58,6 @@ def _play_learners() -> None:
         learner.learn_many(rows[1:], y[1:])
         learner.predict_many(rows)
         learner.learn_batch(rows[:20], y[:20])
+        alone = type(learner)()
+        for x, label in zip(rows, y, strict=True):  # what joins or leaves along the way takes single rows too
+            alone.learn(x, int(label))
