@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from benchmarks.delays_report import BASE_RATE, OURS, Game, games_of
+from benchmarks.delays_report import BASE_RATE, OURS, Game, games_of_ours
 from benchmarks.late_labels import DELAYS
 from benchmarks.results import Result
 
@@ -25,7 +25,7 @@ STYLES = {"sliding": "-", "batches": ":"}
 
 def draw_delays(results: Sequence[Result], path: Path) -> None:
     """Draw each stream's losses over the delays: solid where the delay slides, dotted in batches."""
-    games = games_of(results)
+    games = games_of_ours(results)
     streams = sorted({game.stream for game in games})
     down = math.ceil(len(streams) / ACROSS)
     figure = Figure(figsize=(2.3 * ACROSS, 0.9 + 1.75 * down), layout="constrained")

@@ -9,7 +9,7 @@ from benchmarks.late_labels import IN_TIME, Delay
 from benchmarks.results import Result
 from benchmarks.table import Table, as_markdown
 
-__all__ = ["BASE_RATE", "BEST_EXPERT", "Game", "delays_report", "games_of", "summary"]
+__all__ = ["BASE_RATE", "BEST_EXPERT", "Game", "delays_report", "games_of", "games_of_ours", "summary"]
 
 OURS, BASE_RATE, BEST_EXPERT = "auto", "base-rate", "best-expert"
 REFERENCE, RIVER = "aioli-0.01", "river-sgd-0.01"
@@ -66,15 +66,20 @@ def games_of(results: Iterable[Result]) -> list[Game]:
     return [Game(s, rows[s], d, found[s, d], in_time.get(s)) for s, d in keys]
 
 
+def games_of_ours(results: Iterable[Result]) -> list[Game]:
+    """Return the games that Auto has finished: peers may have played more, earlier."""
+    return [game for game in games_of(results) if OURS in game.scores]
+
+
 def summary(results: Sequence[Result]) -> list[str]:
     """Say how Auto stands beside its peers at each delay, the base rate and its own experts, with the goals."""
-    games = games_of(results)
+    games = games_of_ours(results)
     return [*_won(games), *_over_base_rate(games), *_over_best_expert(games)]
 
 
 def delays_report(results: Sequence[Result]) -> str:
     """Return the report as Markdown: summary, delays, streams in the order of time, then every game."""
-    games = games_of(results)
+    games = games_of_ours(results)
     unfinished = [f"{r.stream}, {r.method}: {r.note}" for r in results if not r.finished]
     notes = [*summary(results), *_conventions(games), *unfinished]
     tables = [Table("Labels that come late", *_by_delay(games), notes)]

@@ -200,6 +200,7 @@ def test_the_summary_counts_wins_and_the_worst_excess_beside_the_goals() -> None
         *(found("a", f"{BASE_RATE}/{late}", 0.60), found("a", f"{BEST_EXPERT}/{late}", 0.25)),
         *(found("b", f"auto/{late}", 0.50), found("b", f"vw/{late}", 0.45), found("b", f"{BASE_RATE}/{late}", 0.49)),
         *(found("c", f"auto/{late}", 0.50, 900), found("c", f"{BEST_EXPERT}/{late}", 0.25, 900)),
+        found("d", f"vw/{late}", 0.31),  # which Auto has not played
     ]
     assert summary(results) == [
         "100 rows late: Auto below every untuned peer on 1 of 2 streams: 50%; goal: 90%, missed",
@@ -208,7 +209,9 @@ def test_the_summary_counts_wins_and_the_worst_excess_beside_the_goals() -> None
         "Auto over its own best expert, streams of 2000 rows or more: at worst +20.0% (a, 100 rows late), above +5% in "
         "1 of 1 games; goal: in none, missed",
     ]
-    assert "| a | 5000 | 100 rows late | 0.3000 | 0.3100 | vw | 0.968 | 0.6000 | 0.2500 | – |" in delays_report(results)
+    report = delays_report(results)
+    assert "| a | 5000 | 100 rows late | 0.3000 | 0.3100 | vw | 0.968 | 0.6000 | 0.2500 | – |" in report
+    assert "| d |" not in report
 
 
 def test_streams_in_the_order_of_time_have_a_table_of_their_own() -> None:
