@@ -67,8 +67,9 @@ def games_of(results: Iterable[Result]) -> list[Game]:
 
 
 def games_of_ours(results: Iterable[Result]) -> list[Game]:
-    """Return the games that Auto has finished: peers may have played more, earlier."""
-    return [game for game in games_of(results) if OURS in game.scores]
+    """Return the games that Auto has finished, or all where it has none: peers may have played more, earlier."""
+    games = games_of(results)
+    return [game for game in games if OURS in game.scores] or games
 
 
 def summary(results: Sequence[Result]) -> list[str]:
