@@ -36,6 +36,7 @@ FEW_ROWS = "fit of few rows has a part of maximum likelihood, and Auto a third c
 
 MEANT = (
     Meant("588cca8", "AIOLI|Auto, three experts", ".*: predict_logit$|lists: predict_many$|late labels: ", DIGITS),
+    Meant("588cca8", "aioli run, (CSV, AIOLI|CSV, text|svmlight, AIOLI|vw, AIOLI)", "predict", DIGITS),
     Meant("4c94aa9", "Auto(?!, three experts|, wide)", r"(?!Auto\(experts=3\))", COMPANION),
     Meant("4c94aa9", "Auto, wide", ".*before the first row: weights_|grown to ", COMPANION),
     Meant("4c94aa9", ".* of Auto$", "", COMPANION),

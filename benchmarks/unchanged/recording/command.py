@@ -18,7 +18,7 @@ __all__ = ["SCENARIOS"]
 AIOLI = [sys.executable, "-P", "-m", "aioli"]
 # Times, memory, and what may be worded otherwise: a learner's repr, the version, the names of weights.
 NOT_COMPARED = {
-    *("seconds", "rows_per_second", "peak_memory_mib", "microseconds_a_row", "time_ratio"),
+    *("seconds", "regret_seconds", "rows_per_second", "peak_memory_mib", "microseconds_a_row", "time_ratio"),
     *("learner", "version", "name"),
 }
 TRIES = 5  # to kill a run before it has ended
