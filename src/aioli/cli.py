@@ -19,6 +19,7 @@ from aioli.commands.ctrl_c import CtrlC
 
 __all__ = ["console", "main"]
 
+own_process = False  # whether the command is all that this process does
 READER = "aioli-reader"  # the thread of `evaluate.read_ahead`
 
 
@@ -28,6 +29,8 @@ def console() -> NoReturn:
     What is loaded at the start is no garbage, so nothing looks through it until the rows are played (`commands.run`).
     To take Numba down in order at the end takes time and brings nothing.
     """
+    global own_process
+    own_process = True
     gc.disable()
     warnings.showwarning = lambda message, *_: print(f"aioli: {message}", file=sys.stderr)
     status = main()
@@ -171,6 +174,7 @@ def _run(given: argparse.Namespace) -> int:
                 checkpoint=given.checkpoint,
                 resume=given.resume,
                 every=given.every,
+                own_process=own_process,
             )
         )
     elif given.command == "compare":

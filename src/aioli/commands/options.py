@@ -172,6 +172,8 @@ class RunOptions(Options):
         Files of models that play beside Auto's experts, and whether those that run code may be loaded.
     checkpoint, resume, every
         A folder to keep the run's state in, whether to go on from there, and the seconds between two checkpoints.
+    own_process
+        Whether the process is the command's alone, so that it may start a second one to compile.
     """
 
     predictions: str | None = None
@@ -184,6 +186,7 @@ class RunOptions(Options):
     checkpoint: str | None = None
     resume: bool = False
     every: float = 10.0
+    own_process: bool = False
 
     @property
     def lateness(self) -> Delay | None:

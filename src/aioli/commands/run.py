@@ -80,7 +80,8 @@ def _run(options: RunOptions, kept: Checkpoints | None) -> None:
         learner: AnyLearner | None = keyed or (None if kept is None else kept.learner) or earlier
         guests = [guest_from(path, options.trust) for path in options.guests]
         learner = learner or learner_for(options.learner, stream, options.told_classes, guests)
-        compile_beside(learner)
+        if options.own_process:
+            compile_beside(learner)
         if options.save or options.checkpoint:
             require_saves(learner)
         show_to_adversary(stream, learner)

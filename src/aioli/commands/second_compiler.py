@@ -32,6 +32,8 @@ def compile_forest() -> None:
 def compile_beside(learner: AnyLearner) -> None:
     """Have the forest compiled by a second process, if the learner plays one and anything must be compiled."""
     folder = compiling.cache_folder(loops.play_rows)
+    if compiling.before_compiling is not None:  # another run of this process has begun it
+        return
     if isinstance(learner, Auto) and _cores() > 1 and folder is not None and os.access(folder, os.W_OK):
         task = f"import {__name__} as beside; beside.compile_forest()"
         compiling.before_compiling = SecondCompiler([sys.executable, "-c", task])
