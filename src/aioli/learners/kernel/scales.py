@@ -47,7 +47,8 @@ class Scaling:
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal scaling from a snapshot."""
         centre = snapshot.of("Scaling").array("centre", (None,))
-        return cls(centre, snapshot.totals("unit", centre.shape))
+        # copies: a snapshot's arrays may be read-only, which compiled code does not take
+        return cls(centre.copy(), snapshot.totals("unit", centre.shape).copy())
 
     def grown(self, columns: int) -> Self:
         """Return the scaling with new columns that have been 0 so far, and so get the unit 0."""
