@@ -3,8 +3,8 @@ A model of your own as a guest
 ==============================
 
 A batch model that was trained on old data plays as a guest beside `Auto`'s experts: it is heard while it is good,
-corrected where it is too bold, and left behind when the world moves on. The mixture is never more than a few nats
-behind it.
+corrected where it is too bold, and left behind when the world moves on. The mixture is never more than ln(1/w) + 0.9 +
+1.11 ln((n + 9)/9) nats behind a guest that began with the share w: for n = 800 rows and w = 0.6, some 6.4.
 """
 
 import matplotlib.pyplot as plt

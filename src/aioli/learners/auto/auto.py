@@ -61,14 +61,16 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
         `ClassAuto` in place of this learner, with one probability a class.
     budget
-        "fast" plays linear experts alone, some microseconds a row; "usual" adds companions that bend: while they are
-        heard, some twenty times as much by `learn_many`, and two tenths of a millisecond by `learn`; "best" plays
-        larger ones and, where scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a
+        "fast" plays eight linear experts alone, some tens of microseconds a row; "usual" adds three more and companions
+        that bend: while they are heard, some eight times as much where rows come one at a time, 0.12 ms to announce a
+        row of 20 columns and 0.2 ms to learn it (docs/speed.md), and thirteen times in large calls; "best" plays larger
+        ones and, where scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a
         quarter: about a millisecond a row by `learn_many`.
     guests
         Models of your own that play beside the experts: anything with `predict_proba`, or a function from rows to
-        probabilities. The mixture is never more than $\ln(1/w)$ nats behind a guest, w being its share at the start,
-        and corrects one that is stale or too bold. A guest that fails is dismissed with a warning.
+        probabilities. The mixture is never more than $\ln\frac1w + \ln\frac1{0.4} + 1.11\ln\frac{n+9}{9}$ nats behind a
+        guest, w being its share at the start, and corrects one that is stale or too bold. A guest that fails is
+        dismissed with a warning.
     refit
         When guests are fitted anew, to the newest 20,000 rows: "doubling", "quarter" (whenever rows have grown by so
         much), or every so many rows. None plays them as they are.
