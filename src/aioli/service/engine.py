@@ -8,7 +8,6 @@ import json
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
-from operator import itemgetter
 
 from aioli.service.group import Group, Served
 from aioli.service.model import ServedModel
@@ -141,10 +140,9 @@ class Engine:
         """Do what several requests ask that have come together, in the order of `service.order`; see `play`."""
         operations = [operation for request in requests for operation in request]
         order = order_of(requests)
-        played = self.play([operations[place] for place in order])
-        outcomes = [outcome for _, outcome in sorted(zip(order, played, strict=True), key=itemgetter(0))]
+        outcomes = dict(zip(order, self.play([operations[t] for t in order]), strict=True))
         ends = accumulate(map(len, requests), initial=0)
-        return [outcomes[first:last] for first, last in pairwise(ends)]
+        return [[outcomes[t] for t in range(first, last)] for first, last in pairwise(ends)]
 
     def keep_snapshot(self, served: Served) -> None:
         """Keep a snapshot of a model as it stands, so that a restart replays less; a failure leaves the ones before."""

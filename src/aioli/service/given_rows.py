@@ -12,7 +12,7 @@ GivenRow: TypeAlias = Sequence[float] | JsonMapping
 
 
 def is_object(row: GivenRow) -> TypeGuard[JsonMapping]:
-    """Return whether a row is an object of named values; in a hurry where it is a list, as most are."""
+    """Return whether a row is an object of named values; a list, as most are, skips the slower check."""
     return type(row) is not list and isinstance(row, Mapping)
 
 

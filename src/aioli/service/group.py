@@ -26,7 +26,7 @@ from aioli.service.refusals import (
     Unprocessable,
 )
 from aioli.service.replay import replay, row_in
-from aioli.service.waiting import Waiting, WaitingById
+from aioli.service.waiting import Waiting, WaitingById, WaitingLabel
 from aioli.store.event_log import Entry, Event, ModelRecord, Store
 from aioli.store.label_codec import LearnedLabel, label_from_bytes, label_to_bytes
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes, row_to_bytes
@@ -118,7 +118,7 @@ class Group:
             return [ModelUnknown(f"there is no model {run[0].model!r}; make it first") for _ in run]
         outcomes: list[Outcome | None] = []
         rows: list[Predict] = []
-        labels: list[tuple[str, AnnouncedRow, LearnedLabel]] = []
+        labels: list[WaitingLabel] = []
         for operation in run:
             known: Outcome | None = None
             try:
@@ -173,26 +173,24 @@ class Group:
                 told.append(Predicted(operation.id, served.model.answer_of(row.announced)))
         return told
 
-    def _label_to_learn(
-        self, served: Served, operation: Learn, labels: list[tuple[str, AnnouncedRow, LearnedLabel]]
-    ) -> Outcome | None:
+    def _label_to_learn(self, served: Served, operation: Learn, labels: list[WaitingLabel]) -> Outcome | None:
         """Put a label whose row waits behind the others of the run; return the outcome of any other."""
         name, waiting = operation.id, served.waiting.get(operation.id)
         label = served.model.label_of(operation.label)
         if waiting is None:
             return self._settled(operation, label)
-        labels.append((name, waiting.row, LearnedLabel(label, operation.weight)))
+        labels.append(WaitingLabel(name, waiting.row, LearnedLabel(label, operation.weight)))
         return None
 
-    def _learn(self, served: Served, labels: Sequence[tuple[str, AnnouncedRow, LearnedLabel]]) -> list[Outcome]:
+    def _learn(self, served: Served, labels: Sequence[WaitingLabel]) -> list[Outcome]:
         """Learn labels of rows that wait; one that is refused does not harm the others, learned without it."""
         told: list[Outcome] = []
         while len(told) < len(labels):
             part = labels[len(told) : len(told) + served.model.longest_run_of_labels]
-            sparse = [isinstance(row.x, np.ndarray) != isinstance(part[0][1].x, np.ndarray) for _, row, _ in part]
-            part = part[: sparse.index(True)] if True in sparse else part
+            unlike = [isinstance(one.row.x, np.ndarray) != isinstance(part[0].row.x, np.ndarray) for one in part]
+            part = part[: unlike.index(True)] if True in unlike else part
             try:
-                served.model.learn_run([row for _, row, _ in part], [label for _, _, label in part])
+                served.model.learn_many([one.row for one in part], [one.label for one in part])
             except AioliError as error:
                 told.extend(_without(error, part, served, lambda some: self._learn(served, some)))
                 continue

@@ -162,14 +162,15 @@ class ServedModel:
         again = self._announce([self._features(one) for one in given], given, keys)
         return sum(not _same(one.announced, row.announced) for one, row in zip(again, rows, strict=True))
 
-    def learn_run(self, rows: Sequence[AnnouncedRow], labels: Sequence[LearnedLabel]) -> None:
+    def learn_many(self, rows: Sequence[AnnouncedRow], labels: Sequence[LearnedLabel]) -> None:
         """Learn the labels, as `label_of` returned them, of rows that were announced: all in one call, or none."""
         width = max(self.width or 0, self.learner.n_features_ or 0)
         names, weights = [told.label for told in labels], [told.weight for told in labels]
         of_classes = learn_run(self.learner, rows, width, names, weights)
-        for (P, classes), label in zip(of_classes, names, strict=False):
-            self.tally.count_classes(P, label, classes)
-        if not of_classes:
+        if of_classes:
+            for (P, classes), label in zip(of_classes, names, strict=True):
+                self.tally.count_classes(P, label, classes)
+        else:
             for row, label in zip(rows, names, strict=True):
                 assert isinstance(row.announced, Announcement)
                 self.tally.count(row.announced.probability, float(label), row.base)

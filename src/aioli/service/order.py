@@ -1,8 +1,8 @@
 """The order in which requests that came together are played: labels side by side, then rows side by side.
 
 Requests of one group are concurrent: none was answered before another was sent, so that any order between them is one
-in which they may have come. Labels that have come go before rows, which are announced by whoever knows them. What one
-request asks stays in its order, and so does what is asked of one id.
+in which they may have come. Labels go before rows, so that rows are announced by a model that has learned them. What
+one request asks stays in its order, and so does what is asked of one id.
 
 >>> from aioli.service.operations import Learn
 >>> requests = [[Predict("m", "a", [1.0])], [Learn("m", "x", 1)], [Predict("m", "b", [2.0]), Learn("m", "b", 0)]]

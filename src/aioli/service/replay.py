@@ -72,7 +72,7 @@ class _Replay:
             self._announced = []
         if self._learned:
             rows, labels = zip(*self._learned, strict=True)
-            self._model.learn_run(rows, labels)
+            self._model.learn_many(rows, labels)
             self._learned = []
 
 

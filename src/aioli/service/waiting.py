@@ -5,9 +5,10 @@ from typing import NamedTuple
 
 from aioli.errors import ParameterRefused
 from aioli.store.event_log import Entry
+from aioli.store.label_codec import LearnedLabel
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes
 
-__all__ = ["Limits", "Waiting", "WaitingById"]
+__all__ = ["Limits", "Waiting", "WaitingById", "WaitingLabel"]
 
 
 class Limits(NamedTuple):
@@ -36,6 +37,14 @@ class Waiting(NamedTuple):
     def row(self) -> AnnouncedRow:
         """The announced row."""
         return row_from_bytes(self.body)
+
+
+class WaitingLabel(NamedTuple):
+    """A label that waits to be learned, with the id and the row that it is of."""
+
+    id: str
+    row: AnnouncedRow
+    label: LearnedLabel
 
 
 class WaitingById:
