@@ -35,10 +35,10 @@ def test_rounds_are_read_again_as_they_were(tmp_path: Path) -> None:
     folder = tmp_path / "new" / "rounds"
     for done in (0, 1):
         rounds = KeptRounds(folder, homes[0], COLUMNS, ENDS, COUNTS)
-        assert rounds.learners == homes[: done + 1]
+        assert rounds.snapshots == homes[: done + 1]
         rounds.add(homes[done + 1])
-    assert KeptRounds(folder, homes[0], COLUMNS, ENDS, COUNTS).learners == homes
-    assert KeptRounds(None, homes[0], COLUMNS, ENDS, COUNTS).learners == homes[:1]
+    assert KeptRounds(folder, homes[0], COLUMNS, ENDS, COUNTS).snapshots == homes
+    assert KeptRounds(None, homes[0], COLUMNS, ENDS, COUNTS).snapshots == homes[:1]
 
 
 class RowsInProcess:

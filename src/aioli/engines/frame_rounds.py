@@ -24,7 +24,7 @@ class KeptRounds:
     Parameters
     ----------
     folder
-        Where the files are; it is made where it is missing. None keeps nothing.
+        Where the files are; it is made where it is missing. None keeps the rounds in memory alone.
     since
         The snapshot of the learner that all went on from.
     columns, ends, counts
@@ -32,7 +32,7 @@ class KeptRounds:
 
     Attributes
     ----------
-    learners
+    snapshots
         The snapshot before the first round, and after every round that is done.
     """
 
@@ -44,7 +44,7 @@ class KeptRounds:
         ends: Sequence[int],
         counts: Mapping[int, int],
     ) -> None:
-        self.learners = [since]
+        self.snapshots = [since]
         self._folder = None if folder is None else Path(folder)
         self._game: dict[str, Plain] = {
             "since": hashlib.sha256(since).hexdigest(),
@@ -54,15 +54,15 @@ class KeptRounds:
         }
         if self._folder is not None:
             self._folder.mkdir(parents=True, exist_ok=True)
-            while self._file(len(self.learners)).exists():
-                self.learners.append(self._read(self._file(len(self.learners))))
+            while self._file(len(self.snapshots)).exists():
+                self.snapshots.append(self._read(self._file(len(self.snapshots))))
 
-    def add(self, home: bytes) -> None:
-        """Keep what all shards became in the next round."""
+    def add(self, snapshot: bytes) -> None:
+        """Keep the snapshot of the merged learner after the next round."""
         if self._folder is not None:
-            parts = {"learner": from_bytes(home)}
-            write_snapshot(self._file(len(self.learners)), Snapshot("FrameRound", self._game, parts=parts))
-        self.learners.append(home)
+            parts = {"learner": from_bytes(snapshot)}
+            write_snapshot(self._file(len(self.snapshots)), Snapshot("FrameRound", self._game, parts=parts))
+        self.snapshots.append(snapshot)
 
     def _file(self, number: int) -> Path:
         assert self._folder is not None

@@ -87,8 +87,8 @@ def learn_frame(
     schedule
         After how many rows of a shard all become one; see `engines.shards.geometric_schedule`.
     checkpoint
-        A folder of the driver's, where what all became is kept after every round: called again with it, after the
-        driver was killed, the game goes on behind the last round that was done, bit for bit. None keeps nothing.
+        A folder of the driver's that receives the merged learner after every round. Called again with it after the
+        driver was killed, the game goes on behind the last finished round, bit for bit. None writes no files.
     """
     since = to_bytes(require_shards(AIOLI() if learner is None else learner).snapshot())
     ends = geometric_schedule(LONGEST) if schedule is None else as_schedule(schedule)
@@ -103,16 +103,16 @@ def learn_frame(
             waiting = {shard: min(end, count) - start for shard, count in counts.items() if count > start}
             if not waiting:
                 break
-            if number + 1 == len(rounds.learners):
-                rounds.add(_round(spread, columns, number, waiting, rounds.learners[number]))
+            if number + 1 == len(rounds.snapshots):
+                rounds.add(_round(spread, columns, number, waiting, rounds.snapshots[number]))
     except Exception as error:
-        done = 0 if rounds is None else len(rounds.learners) - 1
+        done = 0 if rounds is None else len(rounds.snapshots) - 1
         kept = "call again" if checkpoint is None else "call again with the same checkpoint to go on from there"
         error.add_note(f"{done} rounds of the frame were done; the learner given is as it was: {kept}")
         raise
     finally:
         spread.unpersist()
-    *steps, last = rounds.learners
+    *steps, last = rounds.snapshots
     kind = dict(rows.dtypes)[columns.order]
     announced = f"`{columns.order}` {kind}, probability double"
     said = _by_group(spread.groupBy(SHARD), announce, announced, columns=columns, steps=steps)
