@@ -36,7 +36,7 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
         error_model="numpy",  # a division by zero is an infinity to be checked, not an exception in a hot loop
         fastmath={"reassoc", "contract"} if reassociate else False,
         inline="always" if inline else "never",
-        no_cfunc_wrapper=True,  # what C would call
+        no_cfunc_wrapper=True,  # nothing calls these functions from C
     )
 
     def compile_function(function: Function) -> Function:
@@ -63,22 +63,21 @@ class Dispatcher(Protocol):
     get_overload: Callable[..., object]
     add_overload: Callable[[Numba], None]
     targetctx: Numba
-    stats: Numba
     _cache: CodeCache
     _compile_for_args: Callable[..., object]
 
 
-announce: Callable[[], None] | None = None  # called once, where a function had to be compiled
+announce: Callable[[], None] | None = None  # called once, before the first function is compiled
 before_compiling: Callable[[str], None] | None = None  # called with the module of a function that is not in the cache
 
 
 def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callable[..., Numba]) -> None:
     """Defer compiling a function to its first call, from Python or from another function being compiled.
 
-    What takes Python's arguments is an eighth of a function's compiling. One that only compiled functions call is
-    compiled without it, under another name; and once more where Python calls it after all.
+    The wrapper that takes Python's arguments is an eighth of the time to compile a function. One that only compiled
+    code calls is compiled without it, under another name; if Python calls it later, it is compiled again, with it.
     """
-    within: list[Dispatcher] = []
+    within: Dispatcher | None = None
 
     def for_call(*arguments: object) -> object:
         _load(loop, signature)
@@ -89,19 +88,20 @@ def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callab
                 raise TypeError(f"{loop.__name__} takes {wanted}, not {came}")
         return made.entry_point
 
-    def called() -> Dispatcher:
-        """Return the function as another calls it that is being compiled."""
-        if not within and (loop.overloads or _find_in_cache(loop, signature)):
-            return loop
-        if not within:
-            within.append(decorate_within(_renamed(loop.py_func)))
-            keep_code(within[0])
-        _load(within[0], signature)
-        return within[0]
+    def for_caller() -> Dispatcher:
+        """Return the form of the function that compiled callers link to."""
+        nonlocal within
+        if within is None:
+            if loop.overloads or _find_in_cache(loop, signature):
+                return loop
+            within = cast(Dispatcher, decorate_within(_renamed(loop.py_func)))
+            keep_code(within)
+        _load(within, signature)
+        return within
 
     loop._compile_for_args = for_call
-    loop.get_call_template = lambda *types: type(loop).get_call_template(called(), *types)
-    loop.get_overload = lambda types: type(loop).get_overload(called(), types)
+    loop.get_call_template = lambda *types: type(loop).get_call_template(for_caller(), *types)
+    loop.get_overload = lambda types: type(loop).get_overload(for_caller(), types)
 
 
 def _load(loop: Dispatcher, signature: str) -> None:

@@ -9,9 +9,9 @@ from aioli.numerics.compiling import Vector, compiled, elementwise
 __all__ = [
     "finite_logit",
     "finite_logit_many",
+    "log_loss",
+    "log_loss_many",
     "logit",
-    "loss",
-    "loss_many",
     "sigmoid",
     "sigmoid_many",
     "softplus",
@@ -43,13 +43,13 @@ def logit(p: float) -> float:
 
 
 @compiled("f8(f8,f8)")
-def loss(z: float, y: float) -> float:
+def log_loss(z: float, y: float) -> float:
     r"""Return $\log(1 + e^z) - yz$ for a label of 0 or 1, without the cancellation. O(1)."""
     return softplus(-z if y == 1.0 else z)
 
 
 softplus_many = elementwise(softplus, "f8(f8)")
-loss_many = elementwise(loss, "f8(f8,f8)")
+log_loss_many = elementwise(log_loss, "f8(f8,f8)")
 sigmoid_many = elementwise(sigmoid, "f8(f8)")
 logit_many = elementwise(logit, "f8(f8)")
 
@@ -61,4 +61,4 @@ def finite_logit(p: float) -> float:
 
 def finite_logit_many(p: Vector) -> Vector:
     """Return the log-odds of each probability, 0 and 1 being read as the normal numbers next to them. O(1) each."""
-    return logit_many(np.minimum(np.maximum(p, LEAST), MOST))
+    return logit_many(np.minimum(np.maximum(p, LEAST), MOST))  # np.clip costs more on few rows

@@ -23,7 +23,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.logistic import loss as loss_of
+from aioli.numerics.logistic import log_loss
 from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["Auditions"]
@@ -197,7 +197,7 @@ def count_row(
 ) -> None:
     """Count a row of weight 1, as `Auditions.count_row` says. O(members)."""
     for i in range(z.size):
-        losses[i] += loss_of(z[i], y)
+        losses[i] += log_loss(z[i], y)
     gain = linear - loss
     if totals[ROUNDS] - totals[BEGUN] >= SETTLED:
         totals[GAINED] += gain

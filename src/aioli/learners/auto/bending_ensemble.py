@@ -19,8 +19,7 @@ from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit, loss_many, sigmoid, sigmoid_many, softplus_many
-from aioli.numerics.logistic import loss as loss_of
+from aioli.numerics.logistic import finite_logit, log_loss, log_loss_many, sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
@@ -114,7 +113,10 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         return super().learn_many(X, y, weights, logits, announced)
 
     def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
-        """Learn one row that was announced; return the probability announced, None where that is not the way."""
+        """Learn one row that was announced; return the probability announced.
+
+        None where the row must go through the border.
+        """
         memory, width = announced.memory, self._combination.memory_width
         if self.dense._learning is None or not self.dense.has_announced or memory is None or memory.size <= width:
             return None
@@ -136,16 +138,16 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         self, x: Vector, y: float, z: float, logit: float | None, kept: Matrix | None = None, delay: float = 0.0
     ) -> float:
         """Learn one row that the linear experts have learned, of which they said z; return what was announced."""
-        alone, label, one, linear = self._members.none_plays, np.array([y]), np.ones(1), loss_of(z, y)
+        alone, label, one, linear = self._members.none_plays, np.array([y]), np.ones(1), log_loss(z, y)
         if alone:
             said = z if logit is None else logit
             self._auditions.losses[0] += linear
-            self._auditions.count(np.array([loss_of(said, y)]), one, late=logit is not None)
+            self._auditions.count(np.array([log_loss(said, y)]), one, late=logit is not None)
         else:
             Z = self._members.play(x[None], np.array([z]), label, one)
             answered = self._answered(Z, label, one, kept, None if kept is None else np.array([delay]))
             said = answered.item() if logit is None else logit
-            self._auditions.count_row(Z, y, linear, loss_of(said, y), logit is not None, delay)
+            self._auditions.count_row(Z, y, linear, log_loss(said, y), logit is not None, delay)
         self._review_when_due()
         return sigmoid(said)
 
@@ -238,7 +240,8 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         """Let the combination learn labels; return the log-odds of each row before its label."""
         said = self._combination.answer(Z, y, weights, kept, late)
         if self._combination.late is not None and self.dense._late is not None:
-            self._combination.late.as_cautious_as(self.dense._late)  # its first member hides eleven
+            # the combination sees all linear experts as one member; their own mixture has counted them one by one
+            self._combination.late.as_cautious_as(self.dense._late)
         return said
 
     def _logits(self, rows: Rows) -> Vector:
@@ -301,17 +304,17 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
             kept, own = delayed.memory[:, :width].copy(), np.ascontiguousarray(delayed.memory[:, width:])
             linear = self.dense._learn_checked(X, y, weights, Delayed(kept[:, 0].copy(), own, delayed.late))
         alone = self._members.none_plays
-        linear_losses = loss_many(linear, y)
+        linear_losses = log_loss_many(linear, y)
         if alone:
             said = linear
             self._auditions.losses[0] += weights @ linear_losses
         else:
             Z = self._members.play(X, linear, y, weights)
-            self._auditions.losses += weights @ softplus_many(np.where(y[:, None] == 1.0, -Z, Z))
+            self._auditions.losses += weights @ log_loss_many(Z, y[:, None])
             said = self._answered(Z, y, weights, kept, None if delayed is None else delayed.late)
         in_time = np.isnan(late)
         said = np.where(in_time, said, late)
-        losses = loss_many(said, y)
+        losses = log_loss_many(said, y)
         if not alone:
             rows_late = None if delayed is None else delayed.late
             self._auditions.count_gains(linear_losses - losses, linear_losses, weights, rows_late)

@@ -91,7 +91,7 @@ class ChosenColumns(Companion):
         if self._ensemble is None:
             return np.full((len(X), 1), np.nan)
         rows = np.ascontiguousarray(X[:, self._columns])
-        if len(rows) == 1:  # which has a shorter way
+        if len(rows) == 1:  # a single row has a faster path
             return np.array([[self._ensemble.predict_logit(rows[0])]])
         return self._ensemble.predict_logit_many(rows)[:, None]
 
@@ -166,7 +166,8 @@ class ChosenColumns(Companion):
 
     def _due(self, width: int) -> int | None:
         """Return at how many rows the next choice is due; None after the last, or where rows have not been kept."""
-        if self._rows and self._table is None:  # columns were too few for a choice, or the last one has been made
+        # no choice was possible at that width (too narrow, or too wide to keep), or the last has been made
+        if self._rows and self._table is None:
             return None
         most = min(LAST, ROOM // (8 * (width + 2)))
         due = FIRST
@@ -177,7 +178,7 @@ class ChosenColumns(Companion):
     def _learned(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
         assert self._ensemble is not None
         rows = np.ascontiguousarray(X)
-        if len(rows) == 1:  # which has a shorter way
+        if len(rows) == 1:  # a single row has a faster path
             return np.array([finite_logit(self._ensemble.learn(rows[0], y.item(), weights.item()))])
         return finite_logit_many(self._ensemble.learn_many(rows, y, weights))
 

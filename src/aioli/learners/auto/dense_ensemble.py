@@ -244,7 +244,10 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         return self._announce(Rows(X, intercept=False, widest=LONGEST))
 
     def _learn_one_announced(self, x: Vector, label: float, logit: float) -> float | None:
-        """Learn one row whose log-odds were announced; return their probability, None where that is not the way."""
+        """Learn one row whose log-odds were announced; return their probability.
+
+        None where the row must go through the border.
+        """
         learning = self._learning
         if self._late is not None or learning is None or not is_logit(logit):
             return None

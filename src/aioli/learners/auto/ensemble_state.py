@@ -108,7 +108,10 @@ class EnsembleState(MixedExperts):
             Z[:, i] = logits_of_rows(state, views[expert.kind])
 
     def _announce_row(self, x: Vector) -> tuple[float, Vector] | None:
-        """Return the log-odds of one row and its announcement's memory; None where that is not the way."""
+        """Return the log-odds of one row and its announcement's memory.
+
+        None where the row must go through the border.
+        """
         late = self._late
         if late is None or self._predicting is None:
             return None

@@ -53,7 +53,7 @@ class Members:
         for part, companion in zip(self._parts, self.companions, strict=True):
             if companion is not None:
                 Z[:, part] = companion.consult(X)
-        say_the_first(Z)
+        fill_abstentions(Z)
         return Z
 
     def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
@@ -63,7 +63,7 @@ class Members:
         for part, companion in zip(self._parts, self.companions, strict=True):
             if companion is not None:
                 Z[:, part] = companion.play(X, y, weights)
-        say_the_first(Z)
+        fill_abstentions(Z)
         return Z
 
     def grow(self, columns: int) -> None:
@@ -89,8 +89,8 @@ class Members:
 
 
 @compiled("void(f8[:,::1])")
-def say_the_first(Z: Matrix) -> None:
-    """Let members that say nothing of their own, which is NaN, say what the first says. O(1) each."""
+def fill_abstentions(Z: Matrix) -> None:
+    """Replace NaN, by which a member abstains, with the log-odds of the first member. O(1) each."""
     for t in range(len(Z)):
         for i in range(1, Z.shape[1]):
             if math.isnan(Z[t, i]):

@@ -32,7 +32,7 @@ from aioli.streams.rows import load_rows
 __all__ = ["ClassAuto"]
 
 AFTER_TWO = ", and models of two classes before"
-OLD = np.zeros(1, np.bool_)  # that no class of a row is new
+NO_NEW_CLASS = np.zeros(1, np.bool_)  # for a single row of a known class
 AGAINST_REST = "one model a class of the standard view, each scored as a game of two classes"
 
 
@@ -111,7 +111,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         log_p: Vector = np.log(ensemble.play_row(row, code, 1.0)[0])
         if self._labels.open:
             known, unseen = _split(log_p[None], np.array([len(self._labels)]))
-            log_p = known[0] + np.log1p(-self._play_escape(row.codes, OLD, unseen))
+            log_p = known[0] + np.log1p(-self._play_escape(row.codes, NO_NEW_CLASS, unseen))
         self._weights[code] += 1.0
         self._rounds += 1
         self._loss -= log_p[code].item()
@@ -204,9 +204,10 @@ class ClassAuto(Remembering, ClassRowsLearner):
         """
         lost, proven = self._before
         before = AFTER_TWO if lost else ""
-        expert = self._ensemble.proven(tight) if self._ensemble is not None else None
-        if expert is not None:
-            nats = expert[0] + self.loss - expert[1] + proven - lost
+        certified = self._ensemble.proven(tight) if self._ensemble is not None else None
+        if certified is not None:
+            bound, games_loss = certified
+            nats = bound + self.loss - games_loss + proven - lost
             return Certificate(nats, GAMES.radius, self.rounds, math.inf, against=AGAINST_REST + before)
         total = self._weights.sum()
         seen = self._weights[self._weights > 0.0]

@@ -29,7 +29,7 @@ from aioli.learners.kernel.base_learner import Forecaster
 from aioli.learners.kernel.few_rows import FEW, FewRows
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit_many, loss_many, sigmoid_many
+from aioli.numerics.logistic import finite_logit_many, log_loss_many, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
@@ -243,7 +243,7 @@ class BandwidthMixture(Forecaster):
         if delayed is not None:
             said = np.where(np.isnan(delayed.logits), said, delayed.logits)
         self.tally[ROUNDS] += len(X)
-        self.tally[LOSS] += stakes @ loss_many(said, y)
+        self.tally[LOSS] += stakes @ log_loss_many(said, y)
         return said
 
     def _review(self) -> None:
