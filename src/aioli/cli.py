@@ -12,6 +12,7 @@ import sys
 import threading
 import warnings
 from collections.abc import MutableMapping, Sequence
+from functools import partial
 from typing import NoReturn
 
 from aioli.commands.arguments import command_parser, playing_options, reading_of
@@ -19,7 +20,6 @@ from aioli.commands.ctrl_c import CtrlC
 
 __all__ = ["console", "main"]
 
-own_process = False  # whether the command is all that this process does
 READER = "aioli-reader"  # the thread of `evaluate.read_ahead`
 
 
@@ -29,19 +29,17 @@ def console() -> NoReturn:
     What is loaded at the start is no garbage, so nothing looks through it until the rows are played (`commands.run`).
     To take Numba down in order at the end takes time and brings nothing.
     """
-    global own_process
-    own_process = True
     gc.disable()
     warnings.showwarning = lambda message, *_: print(f"aioli: {message}", file=sys.stderr)
-    status = main()
+    status = main(own_process=True)
     for out in (sys.stdout, sys.stderr):
         with contextlib.suppress(OSError, ValueError):
             out.flush()
     os._exit(status)
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status.
+def main(arguments: Sequence[str] | None = None, *, own_process: bool = False) -> int:
+    """Run the command and return its exit status; `own_process` says that it is all that this process does.
 
     0; 1 for an error, said in one sentence; 2 for wrong usage; 130 for Ctrl-C; 141 where nobody reads what it prints.
     """
@@ -50,7 +48,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(out, io.TextIOWrapper):
             out.reconfigure(errors="backslashreplace")  # names in a file may hold what a terminal cannot show
     with CtrlC() as ctrl_c:
-        status = _exit_status(arguments, ctrl_c)
+        status = _exit_status(arguments, ctrl_c, own_process)
     if any(thread.name == READER for thread in threading.enumerate()):
         # It waits for input that may never come, and holds standard input, without which Python cannot end in order.
         sys.stderr.flush()
@@ -70,7 +68,7 @@ def _open_closed_streams() -> None:
     sys.stderr = sys.stderr or os.fdopen(2, "w")
 
 
-def _exit_status(arguments: Sequence[str] | None, ctrl_c: CtrlC) -> int:
+def _exit_status(arguments: Sequence[str] | None, ctrl_c: CtrlC, own_process: bool) -> int:
     """Run the command and return its exit status; print an error to standard error."""
     status = 0
     try:
@@ -79,7 +77,7 @@ def _exit_status(arguments: Sequence[str] | None, ctrl_c: CtrlC) -> int:
         if given.command is None:
             command_parser().print_help()
         else:
-            status = _run(given)
+            status = _run(given, own_process)
         sys.stdout.flush()
     except BrokenPipeError:
         return _unheard(141)
@@ -146,7 +144,7 @@ def _announce_compiling() -> None:
         compiling.announce = lambda: print(said, file=sys.stderr, flush=True)
 
 
-def _run(given: argparse.Namespace) -> int:
+def _run(given: argparse.Namespace, own_process: bool) -> int:
     """Run a command and return its exit status; each loads what it needs, and --help nothing."""
     if given.command == "demo":
         from aioli import demo
@@ -154,7 +152,7 @@ def _run(given: argparse.Namespace) -> int:
         if given.figure is not None:
             demo.draw_digits(given.figure)
         else:
-            return demo.run_demo(main, given.folder)
+            return demo.run_demo(partial(main, own_process=own_process), given.folder)
     elif given.command == "run":
         _start_lightly()
         _announce_compiling()
@@ -211,7 +209,7 @@ def _run(given: argparse.Namespace) -> int:
     elif given.command == "warm":
         from aioli.commands.warm import warm
 
-        warm(main)
+        warm(partial(main, own_process=own_process))
     else:
         from aioli.paper import run_paper
 
