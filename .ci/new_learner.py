@@ -1,5 +1,7 @@
 #!/usr/bin/env python3
-"""Follow docs/new_learner.md word by word in the folder of a clone, which it changes: what it tells to type must do.
+"""Follow docs/new_learner.md step by step in a clone, which this changes.
+
+Every line that the page says to type must work.
 
 .ci/new_learner.py    # in a clone that has a .venv
 """
@@ -17,14 +19,14 @@ from code_blocks import blocks_for, blocks_of
 PAGE = Path("docs/new_learner.md")
 
 
-def told(pattern: str) -> str:
+def quoted(pattern: str) -> str:
     """Return what a sentence of the page says, as its inline code."""
     found = re.search(pattern, PAGE.read_text(encoding="utf-8"))
     assert found is not None, f"{PAGE} says nothing like {pattern}"
     return found[1]
 
 
-def beside(path: str, line: str, new: str) -> None:
+def insert_after(path: str, line: str, new: str) -> None:
     """Insert a line behind the first that reads so, at its indentation."""
     file = Path(path)
     lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
@@ -38,8 +40,8 @@ def write_learner() -> None:
     """Write the file of the learner: the first block without its prompts, and the two lines that the page tells of."""
     first = next(block for block in blocks_of(PAGE) if block.prompted)
     *imports, learner = (example.source for example in doctest.DocTestParser().get_examples(first.text))
-    parts = [told(r'`("""The running.*""")`'), "\n\n", *imports, "\n", told(r"`(__all__ = .*)`"), "\n\n\n", learner]
-    Path(told(r"Put this into `(src/.*?)`")).write_text("".join(parts), encoding="utf-8")
+    parts = [quoted(r'`("""The running.*""")`'), "\n\n", *imports, "\n", quoted(r"`(__all__ = .*)`"), "\n\n\n", learner]
+    Path(quoted(r"Put this into `(src/.*?)`")).write_text("".join(parts), encoding="utf-8")
 
 
 def play() -> None:
@@ -48,12 +50,14 @@ def play() -> None:
     assert not others
     write_learner()
     home = "src/aioli/__init__.py"
-    beside(home, '"OGD": "aioli.learners.baselines.ogd",', told(r"in `_HOMES`: `(.*)`"))
-    beside(home, '"OGD",', told(r"in `__all__`: `(.*)`"))
-    beside(home, "from aioli.learners.baselines.ogd import OGD", told(r"for type checkers: `(.*)`"))
-    beside("tests/contracts/subjects.py", 'Subject("OGD", OGD, dense()),', told(r"one line beside `OGD`'s, `(.*?)`"))
-    beside("tests/contracts/subjects.py", "OGD,", "RunningRate,")
-    Path(told(r"definition, in `(tests/.*?)`")).write_text(test.text, encoding="utf-8")
+    insert_after(home, '"OGD": "aioli.learners.baselines.ogd",', quoted(r"in `_HOMES`: `(.*)`"))
+    insert_after(home, '"OGD",', quoted(r"in `__all__`: `(.*)`"))
+    insert_after(home, "from aioli.learners.baselines.ogd import OGD", quoted(r"for type checkers: `(.*)`"))
+    insert_after(
+        "tests/contracts/subjects.py", 'Subject("OGD", OGD, dense()),', quoted(r"one line beside `OGD`'s, `(.*?)`")
+    )
+    insert_after("tests/contracts/subjects.py", "OGD,", "RunningRate,")
+    Path(quoted(r"definition, in `(tests/.*?)`")).write_text(test.text, encoding="utf-8")
     for command in (line for block in blocks_for(".ci/new_learner.py", PAGE) for line in block.commands):
         if command != "make test":
             print(f"$ {command}", flush=True)

@@ -13,6 +13,7 @@ import argparse
 import importlib
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -100,8 +101,8 @@ def _around_the_change(name: str, rows: int) -> tuple[Matrix, Vector]:
 
 
 STREAMS: dict[str, Callable[[int], tuple[Matrix, Vector]]] = {
-    **{name: lambda rows, name=name: load_stream(None, name, rows) for name in SHIPPED},  # type: ignore[misc]  # a default binds the name
-    **{name: lambda rows, name=name: _around_the_change(name, rows) for name in CHANGING},  # type: ignore[misc]  # a default binds the name
+    **{name: partial(load_stream, None, name) for name in SHIPPED},
+    **{name: partial(_around_the_change, name) for name in CHANGING},
 }
 
 

@@ -75,29 +75,33 @@ def beside_a_dictionary() -> None:
     print("| rows of 10 columns | keys | | dictionary, rows/s | fleet, rows/s | times |")
     print("|---|---|---|---|---|---|")
     for n, count in ((200_000, 20_000), (400_000, 100_000)):
-        keys, X, y = rows_of(np.random.default_rng(0), n, 10, count)
-        learners: dict[int, AIOLI] = {}
-        fleet = Fleet(AIOLI())
-        AIOLI().learn(X[0], y[0])
-        Fleet(AIOLI()).learn_many(keys[:100], X[:100], y[:100])
+        _beside_a_dictionary_of(n, count)
 
-        rows = list(zip(keys.tolist(), X, y.tolist(), strict=True))
 
-        def play(learners: dict[int, AIOLI] = learners, rows: list[tuple[int, Vector, float]] = rows) -> None:
-            for key, x, label in rows:
-                learner = learners.get(key)
-                if learner is None:
-                    learner = learners[key] = AIOLI()
-                learner.learn(x, label)
+def _beside_a_dictionary_of(n: int, count: int) -> None:
+    """Print both passes of one number of rows and keys."""
+    keys, X, y = rows_of(np.random.default_rng(0), n, 10, count)
+    learners: dict[int, AIOLI] = {}
+    fleet = Fleet(AIOLI())
+    AIOLI().learn(X[0], y[0])
+    Fleet(AIOLI()).learn_many(keys[:100], X[:100], y[:100])
+    rows = list(zip(keys.tolist(), X, y.tolist(), strict=True))
 
-        def learn(fleet: Fleet = fleet, keys: np.ndarray = keys, X: Matrix = X, y: Vector = y) -> None:
-            learn_all(fleet, keys, X, y)
+    def play() -> None:
+        for key, x, label in rows:
+            learner = learners.get(key)
+            if learner is None:
+                learner = learners[key] = AIOLI()
+            learner.learn(x, label)
 
-        first = seconds_of(play, 1), seconds_of(learn, 1)
-        later = seconds_of(play), seconds_of(learn)
-        for name, (slow, fast) in (("first pass: every key is new", first), ("later passes", later)):
-            speeds = f"{n / slow:,.0f} | {n / fast:,.0f} | {slow / fast:.1f}"
-            print(f"| {n:,} | {count:,} | {name} | {speeds} |", flush=True)
+    def learn() -> None:
+        learn_all(fleet, keys, X, y)
+
+    first = seconds_of(play, 1), seconds_of(learn, 1)
+    later = seconds_of(play), seconds_of(learn)
+    for name, (slow, fast) in (("first pass: every key is new", first), ("later passes", later)):
+        speeds = f"{n / slow:,.0f} | {n / fast:,.0f} | {slow / fast:.1f}"
+        print(f"| {n:,} | {count:,} | {name} | {speeds} |", flush=True)
 
 
 def sizes() -> None:

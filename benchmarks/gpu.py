@@ -21,6 +21,7 @@ from aioli.learners.classes.device_class_aioli import DeviceClassAIOLI
 from aioli.learners.device_aioli import DeviceAIOLI
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.pytorch import Tensor, pytorch
+from benchmarks.peers import river_rows
 
 ROWS = {1024: 131_072, 4096: 65_536, 16_384: 16_384, 32_768: 8_192}
 SLOWER = 64  # the CPU and the peers play one row of so many
@@ -92,24 +93,23 @@ def of_peers(X: Matrix, y: Vector) -> list[str]:
                 model.partial_fit(X[t : t + 1], y[t : t + 1])
 
         rate = (len(y) - 1) / seconds(play, "cpu")
-        lines.append(f"{f'scikit-learn SGD, {len(y):,} rows':<28} {rate:>12,.0f}   partial_fit row by row")
+        lines.append(_line(f"scikit-learn SGD, {len(y):,} rows", rate, "partial_fit row by row"))
     else:
         lines.append("scikit-learn is not installed (pip install scikit-learn)")
     if importlib.util.find_spec("river"):
-        few = max(len(y) // (X.shape[1] // 256 + 1), 16)  # a row is a dictionary there, and takes a second by and by
-        rows = [dict(enumerate(x.tolist())) for x in X[:few]]
-        regression = importlib.import_module("river.linear_model").LogisticRegression()
-
-        def play_river() -> None:
-            for x, label in zip(rows, y[:few].astype(bool).tolist(), strict=True):
-                regression.predict_proba_one(x)
-                regression.learn_one(x, label)
-
+        few = max(len(y) // (X.shape[1] // 256 + 1), 16)  # a row is a dictionary there: fewer rows where they are wide
+        make = importlib.import_module("river.linear_model").LogisticRegression
+        play_river = river_rows(X[:few], y[:few].astype(bool).tolist(), make)()
         rate = few / seconds(play_river, "cpu")
-        lines.append(f"{f'River LogisticRegression, {few}':<28} {rate:>12,.0f}   learn_one row by row")
+        lines.append(_line(f"River LogisticRegression, {few}", rate, "learn_one row by row"))
     else:
         lines.append("River is not installed (pip install river)")
     return lines
+
+
+def _line(name: str, rate: float, note: str) -> str:
+    """Return a line of the table: who plays, rows a second, and how."""
+    return f"{name:<28} {rate:>12,.0f}   {note}"
 
 
 def beside(plain: Matrix, y: Vector, announced: Vector, widest: int) -> None:
@@ -122,7 +122,8 @@ def beside(plain: Matrix, y: Vector, announced: Vector, widest: int) -> None:
         here: list[Vector] = []
         taken = seconds(lambda: here.append(learner.learn_many(small, y[:few])), "cpu")
         apart = np.abs(here[0] - announced[:few]).max()
-        print(f"  {f'AIOLI on the CPU, {few:,} rows':<28} {few / taken:>12,.0f}   differs by {apart:.0e}", flush=True)
+        line = _line(f"AIOLI on the CPU, {few:,} rows", few / taken, f"differs by {apart:.0e}")
+        print(f"  {line}", flush=True)
     else:
         print(f"  AIOLI on the CPU: not played beyond {widest:,} columns (--widest-on-cpu)")
     for line in of_peers(small, y[:few]):

@@ -139,7 +139,7 @@ def _workers(revision: str, workloads: Sequence[str]) -> Iterator[tuple[Worker, 
 
 
 def _compile(src: Path, folder: Path, workloads: Sequence[str]) -> None:
-    """Run every workload once."""
+    """Run every workload once, so that workers started later find all code in the cache."""
     with closing(Worker(src, folder)) as worker:
         for name in workloads:
             worker.turn(name, 1)

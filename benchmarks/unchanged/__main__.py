@@ -18,10 +18,9 @@ from benchmarks.sources import environment, sources_of, sources_of_working_tree
 from benchmarks.table import as_text
 from benchmarks.unchanged.comparing import comparison_table, unequal
 from benchmarks.unchanged.meant import meant_since
-from benchmarks.unchanged.recording.notes import Record, read_record, write_record
+from benchmarks.unchanged.recording.notes import COMPILE, Record, read_record, write_record
 
 RECORDING = "benchmarks.unchanged.recording"
-COMPILE = "--compile"
 COMPILED = "compiled.txt"  # beside the sources: which scenarios have been played with them
 ABOUT = "about this record"  # a scenario of its own, which is never compared but warned of
 

@@ -8,10 +8,9 @@ from pathlib import Path
 
 import aioli
 from benchmarks.unchanged.recording import command, faces, kernels, linear, mixtures, others
-from benchmarks.unchanged.recording.notes import FAILED, Notes, Record, Scenario, Values, write_record
+from benchmarks.unchanged.recording.notes import COMPILE, FAILED, Notes, Record, Scenario, Values, write_record
 
 IN_THIS_PROCESS = (linear, mixtures, kernels, others, faces)
-COMPILE = "--compile"
 TIMES = 3  # a command may be run until it finds everything compiled
 
 

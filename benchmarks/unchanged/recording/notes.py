@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["FAILED", "Notes", "Record", "Scenario", "Values", "read_record", "write_record"]
+__all__ = ["COMPILE", "FAILED", "Notes", "Record", "Scenario", "Values", "read_record", "write_record"]
 
 Values = dict[str, Any]  # name -> array
 Record = dict[str, Values]  # by the name of the scenario
 
+COMPILE = "--compile"  # the word that asks to play for the sake of compiling alone
 FAILED = "failed"  # the name of a traceback, in a scenario that raised
 
 

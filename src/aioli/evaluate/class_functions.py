@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from aioli.evaluate.class_sums import CAME, HITS, LOST, MISSES, SAID, SUMMED, Cube
+from aioli.evaluate.class_sums import CAME, HITS, LOST, MISSES, SAID, SUMMED
 from aioli.evaluate.score_functions import CELLS, Reliability, area_error, area_under_curve, calibration_error
 from aioli.evaluate.score_functions import reliability_table as table_of_bins
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 
 __all__ = [
     "CalibrationError",

@@ -77,7 +77,8 @@ def _can_be_had(learner: ClassAIOLI | ClassAuto, against: str) -> bool:
 def _games_of_two(X: Matrix, codes: Codes, classes: int, radius: float, opened: bool) -> float:
     """Return the losses of the best model of each class, scored as games of two.
 
-    Where classes appear, a game begins with the row that brings the class before: the next unseen one is played since.
+    Where classes appear, the game of class k begins with the first row of class k - 1: from there on it was played as
+    the unseen class.
     """
     total = 0.0
     for k in range(classes):

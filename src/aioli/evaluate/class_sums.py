@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from aioli.evaluate import score_functions as two
 from aioli.evaluate.score_functions import SMALLEST, bin_of
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 
 __all__ = [
     "BASE",
@@ -47,7 +47,6 @@ FINER = 8  # bins of two classes in one of K classes
 COARSE = (two.BINS - 1) // FINER + 1
 
 Whole = NDArray[np.int64]
-Cube = NDArray[np.float64]
 
 
 @compiled("i8(f8)")

@@ -7,9 +7,9 @@ import numpy as np
 
 from aioli.errors import LabelRefused, ParameterRefused, RowRefused, SnapshotRefused
 from aioli.evaluate import class_sums as sums
-from aioli.evaluate.class_sums import Cube, Whole
+from aioli.evaluate.class_sums import Whole
 from aioli.evaluate.sums import Scores
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.outcomes.class_labels import Label
 from aioli.snapshots.tree import Plain, Snapshot
 

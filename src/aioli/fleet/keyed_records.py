@@ -16,7 +16,7 @@ from aioli.fleet.room import Places
 from aioli.fleet.saved_records import records_in_pieces
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.pieces import Pieces
+from aioli.snapshots.pieces import ArrayInPieces
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Budget", "KeyedRecords"]
@@ -202,7 +202,7 @@ class KeyedRecords:
                 end += len(piece)
         return Snapshot("KeyedRecords", {}, arrays, {"keys": self.keys.snapshot()})
 
-    def in_pieces(self) -> dict[str, Pieces]:
+    def in_pieces(self) -> dict[str, ArrayInPieces]:
         """Return the arrays of the snapshot, to be written a few keys at a time."""
         return records_in_pieces(self)
 

@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.prefetch import LINE
 from aioli.outcomes.two_classes import Tally
 
 __all__ = ["EXTENSION", "FACTORED", "HEAD", "LAST", "LOSS", "Layout", "Storage", "read_body", "write_body"]
@@ -25,7 +26,6 @@ Storage = Literal["float64", "float32"]
 LAST, EXTENSION, LOSS, HEAD = 0, 1, 2, 3  # of the key: row of its last label; where S goes on, or -1; nats of a mixture
 FACTORED, MODEL_HEAD = len(Tally), len(Tally) + 1  # of a model, counted from where it begins
 TALLY = len(Tally)
-LINE = 8  # numbers of a cache line
 PACKED, SINGLE, FULL = 0, 1, 2  # the kinds of body, as the loops read them
 
 # What the loops are told of the layout, by place.

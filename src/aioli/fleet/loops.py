@@ -26,9 +26,9 @@ from aioli.fleet.layout import (
     unpack_triangle,
     write_body,
 )
-from aioli.fleet.packed_rows import Cube, play_packed_rows
-from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.prefetch import prefetch
+from aioli.fleet.packed_rows import play_packed_rows
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.numerics.prefetch import LINE, prefetch
 from aioli.numerics.root import root
 from aioli.outcomes.spec import Rule
 from aioli.states.dense import factored, fused
@@ -36,7 +36,6 @@ from aioli.states.dense import factored, fused
 __all__ = ["load_model", "logits_of_keyed_rows", "play_keyed_rows", "store_model"]
 
 AHEAD = 12  # rows between asking for a record and playing it: measured, `python -m benchmarks.fleet`
-LINE = 8
 SINGLE_EPSILON = 2.0**-24
 SINGLE_ERROR, SINGLE_DIGITS = 1e-4, 1e2  # of z, as `outcomes.two_classes` has them for float64
 play_rows, play_rows_factored = fused.play_rows, factored.play_rows
@@ -154,7 +153,7 @@ def play_keyed_rows(
     workspace: Matrix,
     Ps: Cube,
     ks: Matrix,
-    sums: Matrix,
+    scalars: Matrix,
     X: Matrix,
     y: Vector,
     weights: Vector,
@@ -174,7 +173,7 @@ def play_keyed_rows(
     while t < len(X):
         place = places[t]
         if packed and numbers[place * stride + HEAD + FACTORED] < 0.5:
-            after = play_packed_rows(numbers, stride, places, t, Ps, ks, sums, rules, X, y, weights, logits, clock)
+            after = play_packed_rows(numbers, stride, places, t, Ps, ks, scalars, rules, X, y, weights, logits, clock)
             if after == t:
                 return t
             t = after

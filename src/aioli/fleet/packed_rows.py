@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.fleet.layout import FACTORED, HEAD, LAST, MODEL_HEAD, TALLY
-from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.prefetch import prefetch
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.numerics.prefetch import LINE, prefetch
 from aioli.numerics.root import solve
 from aioli.numerics.roots import WORKSPACE, solve_together
 from aioli.outcomes.spec import Rule
@@ -26,26 +26,27 @@ __all__ = ["GROUP", "PackedWorkspace", "play_packed_rows"]
 
 GROUP = 16  # rows played in step: measured, `python -m benchmarks.fleet`
 FEW = 4  # rows from which climbing side by side is faster
-LINE = 8
-Cube = NDArray[np.float64]
 multiply = fused.multiply
 
 # The numbers of a row between the phases of its round, by place.
-M, M_SIZE, A, V, NORM, SPREAD, SIZE, E, FALL, ROOT_GAMMA, ALPHA, ROOM = range(12)
+M, ABS_M, A, V, NORM, SPREAD, ABS_Z, E, FALL, ROOT_GAMMA, ALPHA, ROOM = range(12)
 
 
 class PackedWorkspace:
-    """Room for a group of rows between the phases of its rounds: two matrices in turn, k of each row, its scalars."""
+    """Room for a group of rows between the phases of its rounds.
+
+    Two matrices in turn, k of each row and one vector behind them for s, and each row's scalars.
+    """
 
     def __init__(self, width: int) -> None:
         self.Ps: Cube = np.empty((2, width, width))
         self.ks: Matrix = np.empty((GROUP + 1, width))
-        self.sums: Matrix = np.empty((ROOM + WORKSPACE, GROUP))
+        self.scalars: Matrix = np.empty((ROOM + WORKSPACE, GROUP))
 
     @property
     def arrays(self) -> tuple[Cube, Matrix, Matrix]:
         """The arrays, in the order in which `play_packed_rows` takes them."""
-        return self.Ps, self.ks, self.sums
+        return self.Ps, self.ks, self.scalars
 
 
 @compiled("i8(f8[::1],i8,i8[::1],i8)")
@@ -75,14 +76,14 @@ def unpack(triangle: Vector, P: Matrix) -> None:
 
 
 @compiled("void(f8[::1],i8,i8[::1],i8[::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8)", reassociate=True)
-def look_at_rows(
+def prepare_rows(
     numbers: Vector,
     stride: int,
     places: NDArray[np.int64],
     soon: NDArray[np.int64],
     Ps: Cube,
     ks: Matrix,
-    sums: Matrix,
+    scalars: Matrix,
     X: Matrix,
     half: float,
 ) -> None:
@@ -114,8 +115,8 @@ def look_at_rows(
             v += x[i] * k[i]
             m += x[i] * w[i]
             norm2 += x[i] * x[i]
-        sums[M, g], sums[V, g], sums[NORM, g], sums[SPREAD, g] = m, v, math.sqrt(norm2), spread
-        sums[M_SIZE, g], sums[A, g] = abs(m), half * v
+        scalars[M, g], scalars[V, g], scalars[NORM, g], scalars[SPREAD, g] = m, v, math.sqrt(norm2), spread
+        scalars[ABS_M, g], scalars[A, g] = abs(m), half * v
 
 
 @compiled("i8(f8[::1],i8,i8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1])")
@@ -123,7 +124,7 @@ def answer_rows(
     numbers: Vector,
     stride: int,
     places: NDArray[np.int64],
-    sums: Matrix,
+    scalars: Matrix,
     rules: Vector,
     y: Vector,
     weights: Vector,
@@ -134,20 +135,21 @@ def answer_rows(
     Fewer than all were played where the next would cost its model's P too many digits: nothing of it has been counted.
     """
     rows = places.size
-    roots = sums[SIZE, :rows], sums[E, :rows], sums[FALL, :rows]
+    roots = scalars[ABS_Z, :rows], scalars[E, :rows], scalars[FALL, :rows]
     if rows >= FEW:
-        solve_together(sums[M_SIZE, :rows], sums[A, :rows], *roots, sums[ROOM:])
+        solve_together(scalars[ABS_M, :rows], scalars[A, :rows], *roots, scalars[ROOM:])
     else:
         for g in range(rows):
-            sums[SIZE, g], sums[E, g], sums[FALL, g] = solve(sums[M_SIZE, g], sums[A, g])
+            scalars[ABS_Z, g], scalars[E, g], scalars[FALL, g] = solve(scalars[ABS_M, g], scalars[A, g])
     for g in range(rows):
-        m, v, norm, size, e, fall = sums[M, g], sums[V, g], sums[NORM, g], sums[SIZE, g], sums[E, g], sums[FALL, g]
+        m, v, norm = scalars[M, g], scalars[V, g], scalars[NORM, g]
+        size, e, fall = scalars[ABS_Z, g], scalars[E, g], scalars[FALL, g]
         z, gamma, alpha, inst, loss, v_after = answer_label(
             rules, m, v, norm, y[g], weights[g], logits[g], size, e, fall
         )
-        if rules[Rule.FORGETTING] == 1.0 and not keeps_its_digits(sums[SPREAD, g], v_after):
+        if rules[Rule.FORGETTING] == 1.0 and not keeps_its_digits(scalars[SPREAD, g], v_after):
             return g
-        sums[ROOT_GAMMA, g], sums[ALPHA, g] = math.sqrt(gamma), alpha
+        scalars[ROOT_GAMMA, g], scalars[ALPHA, g] = math.sqrt(gamma), alpha
         first = places[g] * stride + HEAD
         count_round(numbers[first : first + TALLY], weights[g], loss, inst, norm, logits[g])
         logits[g] = z
@@ -186,7 +188,7 @@ def play_packed_rows(
     begin: int,
     Ps: Cube,
     ks: Matrix,
-    sums: Matrix,
+    scalars: Matrix,
     rules: Vector,
     X: Matrix,
     y: Vector,
@@ -210,13 +212,12 @@ def play_packed_rows(
             return t
         group = slice(t, t + rows)
         here = places[group]
-        look_at_rows(numbers, stride, here, places[t + GROUP : t + GROUP + rows], Ps, ks, sums, X[group], half)
-        played = answer_rows(numbers, stride, here, sums, rules, y[group], weights[group], logits[group])
+        prepare_rows(numbers, stride, here, places[t + GROUP : t + GROUP + rows], Ps, ks, scalars, X[group], half)
+        played = answer_rows(numbers, stride, here, scalars, rules, y[group], weights[group], logits[group])
         for g in range(played):
             first = here[g] * stride
-            learn_row(
-                numbers[first + body : first + end], sums[ROOT_GAMMA, g], sums[ALPHA, g], ks[g], ks[GROUP], rho, back
-            )
+            model = numbers[first + body : first + end]
+            learn_row(model, scalars[ROOT_GAMMA, g], scalars[ALPHA, g], ks[g], ks[GROUP], rho, back)
             numbers[first + LAST] = clock + t + g
         t += played
         if played < rows:

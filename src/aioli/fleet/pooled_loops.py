@@ -15,7 +15,7 @@ from aioli.fleet.loops import (
     store_model,
 )
 from aioli.fleet.shares import mix, update_shares
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.logistic import softplus
 from aioli.numerics.root import root
 from aioli.states.dense import factored, fused
@@ -24,7 +24,6 @@ from aioli.states.dense.offset import centre_and_spread, play_row_with_offset
 __all__ = ["GLOBAL", "logits_of_pooled_rows", "play_pooled_rows"]
 
 GLOBAL = -1  # in place of a model's number
-Cube = NDArray[np.float64]
 play_rows, play_rows_factored = fused.play_rows, factored.play_rows
 
 

@@ -9,7 +9,7 @@ from aioli.fleet.copies import read_records
 from aioli.fleet.integer_table import Integers
 from aioli.fleet.layout import EXTENSION, HEAD, MODEL_HEAD
 from aioli.numerics.compiling import Matrix
-from aioli.snapshots.pieces import Pieces
+from aioli.snapshots.pieces import ArrayInPieces
 
 if TYPE_CHECKING:
     from aioli.fleet.keyed_records import KeyedRecords
@@ -19,17 +19,17 @@ __all__ = ["records_in_pieces"]
 PIECE = 1 << 22  # bytes of w and P that are read at a time
 
 
-def records_in_pieces(records: "KeyedRecords") -> dict[str, Pieces]:
-    """Return the heads and bodies of all keys' records in order, and of what factored models have besides.
+def records_in_pieces(records: "KeyedRecords") -> dict[str, ArrayInPieces]:
+    """Return three arrays of all keys in order: the heads, the bodies, and the bodies of extensions.
 
     Each is read anew whenever it is asked for: the records must stay as they are until then.
     """
     layout, count = records.layout, records.keys.count
     body = layout.models * layout.body
     return {
-        "heads": Pieces("float64", (count, HEAD + layout.models * MODEL_HEAD), lambda: _heads(records)),
-        "bodies": Pieces("float64", (count, body), lambda: (bodies for _, _, bodies in _read(records))),
-        "extensions": Pieces("float64", (records.records.extensions, body), lambda: _extensions(records)),
+        "heads": ArrayInPieces("float64", (count, HEAD + layout.models * MODEL_HEAD), lambda: _heads(records)),
+        "bodies": ArrayInPieces("float64", (count, body), lambda: (bodies for _, _, bodies in _read(records))),
+        "extensions": ArrayInPieces("float64", (records.records.extensions, body), lambda: _extensions(records)),
     }
 
 
@@ -50,7 +50,7 @@ def _read(records: "KeyedRecords") -> Iterator[tuple[Integers, Matrix, Matrix]]:
 
 
 def _heads(records: "KeyedRecords") -> Iterator[Matrix]:
-    """Yield the heads; where a record goes on elsewhere they have the number of that among all that do, in order."""
+    """Yield the heads; a record with an extension refers to it by its number among all extensions."""
     extended = 0
     for _, heads, _ in _read(records):
         inside = np.flatnonzero(heads[:, EXTENSION] >= 0)
@@ -60,7 +60,7 @@ def _heads(records: "KeyedRecords") -> Iterator[Matrix]:
 
 
 def _extensions(records: "KeyedRecords") -> Iterator[Matrix]:
-    """Yield where records go on, in order of their keys."""
+    """Yield the bodies of the extensions, in the order of their keys."""
     layout = records.layout
     for numbers, heads, bodies in _read(records) if records.records.extensions else ():
         for row in np.flatnonzero(heads[:, EXTENSION] >= 0).tolist():

@@ -41,8 +41,8 @@ def hashed(rows: SparseRows, bits: int) -> SparseRows:
     """Return the rows with their columns in 2^bits buckets; values that share a bucket are added."""
     matrix = rows.values
     buckets = _buckets(matrix.indices, bits)
-    hashed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
-    return SparseRows(hashed, intercept=False, widest=math.inf, single=rows.single)
+    bucketed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
+    return SparseRows(bucketed, intercept=False, widest=math.inf, single=rows.single)
 
 
 def _buckets(columns: Indices | NDArray[np.int32], bits: int) -> Indices:

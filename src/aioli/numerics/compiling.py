@@ -17,6 +17,7 @@ Function = TypeVar("Function", bound=Callable[..., object])
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
+Cube = NDArray[np.float64]  # of three axes
 
 
 def compiled(signature: str, *, reassociate: bool = False, inline: bool = False) -> Callable[[Function], Function]:

@@ -9,7 +9,9 @@ import importlib
 from aioli.numerics.code_cache import Numba
 from aioli.numerics.compiling import Vector
 
-__all__ = ["prefetch"]
+__all__ = ["LINE", "prefetch"]
+
+LINE = 8  # float64 numbers in a cache line of 64 bytes
 
 
 def _prefetch() -> Numba:

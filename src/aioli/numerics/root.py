@@ -4,10 +4,11 @@ import math
 
 from aioli.numerics.compiling import compiled, elementwise
 
-__all__ = ["SHORT", "carried", "exponentials", "root", "root_many", "solve", "start"]
+__all__ = ["MOST_STEPS", "SHORT", "carried", "exponentials", "root", "root_many", "solve", "start"]
 
 LOG_2 = math.log(2.0)
 SHORT = 0.015625  # below it e^-s - 1 needs eight terms: the next is below 1e-19 of it
+MOST_STEPS = 100
 
 
 @compiled("UniTuple(f8,2)(f8,f8)")
@@ -54,7 +55,7 @@ def solve(m: float, a: float) -> tuple[float, float, float]:
     excess = m - a
     z, small = start(m, a)
     e, fall = exponentials(z, small)
-    for _ in range(100):
+    for _ in range(MOST_STEPS):
         sigma = 1.0 / (1.0 + e)
         slope = 1.0 + a * (2.0 * e * sigma * sigma)
         # a tanh(z/2) = a - 2aσ(-z): where m is close to a, only their exact difference keeps the digits

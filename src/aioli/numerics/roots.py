@@ -5,12 +5,11 @@ exponential in it becomes vector instructions: half the time at 16 rows. Every n
 """
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.root import SHORT, carried, exponentials, start
+from aioli.numerics.root import MOST_STEPS, SHORT, carried, exponentials, start
 
 __all__ = ["WORKSPACE", "solve_together"]
 
 WORKSPACE = 3  # vectors as long as the rows are many
-MOST_STEPS = 100
 
 
 @compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])")

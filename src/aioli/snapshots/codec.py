@@ -20,7 +20,7 @@ from safetensors.numpy import load, save
 from aioli import __version__
 from aioli.errors import SnapshotRefused
 from aioli.snapshots.json_values import JsonObject
-from aioli.snapshots.pieces import Pieces, file_header, in_order, pieces_of
+from aioli.snapshots.pieces import DTYPES, ArrayInPieces, bytes_of, file_header, in_order
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.snapshots.whole_files import replacing
 
@@ -28,11 +28,12 @@ __all__ = ["FORMAT", "from_bytes", "read_snapshot", "to_bytes", "write_snapshot"
 
 FORMAT = 2  # 1 was never released
 HEADER = "aioli"
-TYPES = ("float64", "int64", "uint8")
 SEPARATOR = "/"
 
 
-def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot, large: Mapping[str, Pieces] | None = None) -> None:
+def write_snapshot(
+    path: str | os.PathLike[str], snapshot: Snapshot, large: Mapping[str, ArrayInPieces] | None = None
+) -> None:
     """Write a snapshot to a file, whole or not at all.
 
     `large` has arrays that are written piece by piece, by their path in the tree: the snapshot's own of that name is
@@ -43,12 +44,12 @@ def write_snapshot(path: str | os.PathLike[str], snapshot: Snapshot, large: Mapp
         with replacing(path) as file:
             file.write(data)
         return
-    arrays = {name: large[name] if name in large else Pieces.of(array) for name, array in _arrays(snapshot)}
+    arrays = {name: large[name] if name in large else ArrayInPieces.of(array) for name, array in _arrays(snapshot)}
     head = file_header(arrays, {HEADER: _head(snapshot, arrays)})
     with replacing(path) as file:
         file.write(head)
         for name in in_order(arrays):
-            for piece in pieces_of(arrays[name]):
+            for piece in bytes_of(arrays[name]):
                 file.write(piece)
 
 
@@ -66,15 +67,15 @@ def read_snapshot(path: str | os.PathLike[str]) -> Snapshot:
 def to_bytes(snapshot: Snapshot) -> bytes:
     """Encode a snapshot; one with a NaN or infinity is refused, since the object it is of is damaged."""
     arrays = {path: np.ascontiguousarray(array) for path, array in _arrays(snapshot)}
-    text = _head(snapshot, {path: Pieces.of(array) for path, array in arrays.items()})
+    text = _head(snapshot, {path: ArrayInPieces.of(array) for path, array in arrays.items()})
     return save(dict(sorted(arrays.items())), metadata={HEADER: text})
 
 
-def _head(snapshot: Snapshot, arrays: Mapping[str, Pieces]) -> str:
+def _head(snapshot: Snapshot, arrays: Mapping[str, ArrayInPieces]) -> str:
     """Return the JSON of the header's one entry; a snapshot that cannot be written is refused."""
     for path, array in arrays.items():
-        if array.kind not in TYPES:
-            raise SnapshotRefused(f"not written, since {path!r} is of {array.kind}")
+        if array.dtype not in DTYPES:
+            raise SnapshotRefused(f"not written, since {path!r} is of {array.dtype}")
         if not all(np.isfinite(piece).all() for piece in array.make()):
             raise SnapshotRefused(f"not written, since {path!r} is not finite: its owner is damaged")
     try:
@@ -108,7 +109,7 @@ def from_bytes(data: bytes) -> Snapshot:
     if header.get("sha256") != _digest(tree, arrays):
         raise SnapshotRefused("its contents do not match their checksum: the file is damaged; save the model again")
     for path, array in arrays.items():
-        if array.dtype.name not in TYPES or not np.isfinite(array).all():
+        if array.dtype.name not in DTYPES or not np.isfinite(array).all():
             raise SnapshotRefused(f"its array {path!r} is not of finite numbers; save the model again")
     try:
         snapshot = _snapshot_of(header["snapshot"], arrays, "")
@@ -165,14 +166,14 @@ def _snapshot_of(tree: JsonObject, arrays: Mapping[str, Array], prefix: str) -> 
 
 
 def _digest(tree: str, arrays: Mapping[str, NDArray[Any]]) -> str:
-    return _digest_of_pieces(tree, {path: Pieces.of(array) for path, array in arrays.items()})
+    return _digest_of_pieces(tree, {path: ArrayInPieces.of(array) for path, array in arrays.items()})
 
 
-def _digest_of_pieces(tree: str, arrays: Mapping[str, Pieces]) -> str:
+def _digest_of_pieces(tree: str, arrays: Mapping[str, ArrayInPieces]) -> str:
     digest = hashlib.sha256(tree.encode())
     for path in sorted(arrays):
         array = arrays[path]
-        digest.update(f"{path}{array.kind}{array.shape}".encode())
-        for piece in pieces_of(array):
+        digest.update(f"{path}{array.dtype}{array.shape}".encode())
+        for piece in bytes_of(array):
             digest.update(piece)
     return digest.hexdigest()

@@ -1,7 +1,7 @@
 """Arrays that are written piece by piece: the bytes of a snapshot's file without the whole of it in memory.
 
 The layout is that of a safetensors file: the length of a JSON header, the header, and the arrays one behind the other,
-whole numbers first, then fractions, then bytes, each kind in order of names. `codec.to_bytes` makes the same bytes.
+whole numbers first, then fractions, then bytes, each type in order of names. `codec.to_bytes` makes the same bytes.
 """
 
 import json
@@ -12,19 +12,19 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Pieces", "file_header", "in_order", "pieces_of"]
+__all__ = ["ArrayInPieces", "bytes_of", "file_header", "in_order"]
 
 ALIGNMENT = 8  # bytes, of the header's length
-KINDS = {"int64": "I64", "float64": "F64", "uint8": "U8"}  # as safetensors names them, in the order in which they lie
+DTYPES = {"int64": "I64", "float64": "F64", "uint8": "U8"}  # as safetensors names them, in the order in which they lie
 
 
 @dataclass(frozen=True)
-class Pieces:
+class ArrayInPieces:
     """An array that is made a few rows at a time, as often as it is asked for.
 
     Attributes
     ----------
-    kind
+    dtype
         The name of its type: float64, int64 or uint8.
     shape
         Its shape.
@@ -32,28 +32,28 @@ class Pieces:
         Returns the rows in order, in contiguous arrays of this type.
     """
 
-    kind: str
+    dtype: str
     shape: tuple[int, ...]
     make: Callable[[], Iterable[NDArray[Any]]]
 
     @classmethod
-    def of(cls, array: NDArray[Any]) -> "Pieces":
+    def of(cls, array: NDArray[Any]) -> "ArrayInPieces":
         """Return an array as one piece."""
         return cls(array.dtype.name, array.shape, lambda: [np.ascontiguousarray(array)])
 
     @property
     def nbytes(self) -> int:
         """How many bytes all pieces take together."""
-        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.kind).itemsize
+        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
 
 
-Arrays: TypeAlias = Mapping[str, Pieces]
+Arrays: TypeAlias = Mapping[str, ArrayInPieces]
 
 
 def in_order(arrays: Arrays) -> list[str]:
     """Return the names in the order in which the arrays lie in a file."""
-    kinds = list(KINDS)
-    return sorted(arrays, key=lambda name: (kinds.index(arrays[name].kind), name))
+    dtypes = list(DTYPES)
+    return sorted(arrays, key=lambda name: (dtypes.index(arrays[name].dtype), name))
 
 
 def file_header(arrays: Arrays, metadata: Mapping[str, str]) -> bytes:
@@ -63,13 +63,13 @@ def file_header(arrays: Arrays, metadata: Mapping[str, str]) -> bytes:
     for name in in_order(arrays):
         array, begin = arrays[name], end
         end += array.nbytes
-        entries[name] = {"dtype": KINDS[array.kind], "shape": list(array.shape), "data_offsets": [begin, end]}
+        entries[name] = {"dtype": DTYPES[array.dtype], "shape": list(array.shape), "data_offsets": [begin, end]}
     text = json.dumps(entries, ensure_ascii=False, separators=(",", ":")).encode()
     padded = text.ljust(-(-len(text) // ALIGNMENT) * ALIGNMENT)
     return len(padded).to_bytes(8, "little") + padded
 
 
-def pieces_of(array: Pieces) -> Iterator[memoryview | bytes]:
+def bytes_of(array: ArrayInPieces) -> Iterator[memoryview | bytes]:
     """Yield the bytes of an array, piece by piece."""
     for piece in array.make():
         yield piece.data.cast("B") if piece.size else b""

@@ -8,9 +8,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.special import log_softmax, softmax
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.outcomes.class_labels import Codes
-from aioli.states.classes.mixture import ClassMixture, Cube
+from aioli.states.classes.mixture import ClassMixture
 from aioli.states.mixture.mixture import mixture_cost
 
 

@@ -235,7 +235,7 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
             log_p[is_new, codes[is_new]] = np.log(escape[is_new])
         return log_p
 
-    def _play_escape(self, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Vector:  # noqa: ARG002
+    def _play_escape(self, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Vector:  # noqa: ARG002  (for those who override it)
         """Return the probability of a new class that was announced for each row, and count the classes."""
         return self._escape.play(codes)
 

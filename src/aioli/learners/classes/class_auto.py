@@ -272,7 +272,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         if "row escape" in given.parts:
             learner._row_escape = RowEscape.restore(given.part("row escape"))
         elif learner._labels.open and ensemble is not None and not ensemble.opened:  # of a version that only counted
-            ensemble.opening()
+            ensemble.open_up()
             learner._row_escape = RowEscape.after(ensemble.known)
         return learner
 

@@ -5,21 +5,18 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aioli.learners.classes.experts import CLASS_SHARES, ClassExpert, ExpertState
 from aioli.learners.classes.first_two import FirstTwoState
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.states.classes.forest import ClassForestState
 from aioli.states.classes.mixture import ClassMixture
 
-__all__ = ["Companions", "Cube", "Player"]
+__all__ = ["Companions", "Player"]
 
 LEAST = 1e-300  # a probability whose logarithm is a number
 TOGETHER, COUNTED = 8.0, 0.1  # prior shares of all softmax learners together, and of the class shares, beside 1 each
-
-Cube = NDArray[np.float64]
 
 
 @dataclass

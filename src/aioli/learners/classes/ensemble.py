@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.learners.classes.companions import Companions, Cube, Player
+from aioli.learners.classes.companions import Companions, Player
 from aioli.learners.classes.experts import (
     CLASS_EXPERTS,
     CLASS_SHARES,
@@ -20,7 +20,7 @@ from aioli.learners.classes.experts import (
 )
 from aioli.learners.classes.first_two import FirstTwoState
 from aioli.learners.classes.prepared_row import PreparedRow
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
@@ -184,8 +184,8 @@ class ClassEnsemble:
 
     # ---- who plays
 
-    def opening(self) -> Self:
-        """Let a class that nobody has seen stand behind those known, for all that may come; return the ensemble."""
+    def open_up(self) -> Self:
+        """Add one class that stands for all that nobody has seen, behind those known; return the ensemble."""
         self.opened, self._row = True, None
         for player in self._everybody:
             if isinstance(player.state, (SharedState, ClassForestState)):

@@ -21,7 +21,7 @@ def ensemble_after_two(two: TwoClasses, linear: DenseEnsemble | None, budget: st
         _take_over(made, linear, linear.views)
     made.mixture = made.mixture.joined(0.5)
     made.players.append(Player(FIRST_TWO, FirstTwoState.copied(two)))
-    return made.opening()
+    return made.open_up()
 
 
 def _take_over(made: ClassEnsemble, linear: DenseEnsemble, views: Views) -> None:

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.mixture_loops import BESIDE, NOBODY, STACKERS, announce_rows, combine_rows
@@ -31,7 +31,6 @@ __all__ = ["ClassMixture"]
 
 JOINT = 12  # classes up to which a stacker's biases are learned together with its coefficients
 UPPER = (0.4, 0.3, 0.3)  # prior shares of the mixture and of each stacker
-Cube = NDArray[np.float64]
 
 
 class ClassMixture:

@@ -6,9 +6,8 @@ What each formula is for is told in `states.classes.mixture`, whose arrays these
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.copying import copy_numbers
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.two_classes import HEAVY
@@ -16,7 +15,6 @@ from aioli.states.mixture.mixture import BOLD, CERTAIN, DEVIANT, FORGETTING, LEA
 
 __all__ = ["BESIDE", "MEMORIES", "NOBODY", "STACKERS", "announce_rows", "combine_rows"]
 
-Cube = NDArray[np.float64]  # of three axes
 
 STACKERS = 2
 BESIDE = 4  # features of a stacker that are no expert's

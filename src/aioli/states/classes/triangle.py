@@ -1,6 +1,7 @@
 r"""The covariance of many classes as a lower triangle: downdated, and multiplied with a row, in passes over its rows.
 
 P has one block of d × d a pair of contrasts and is symmetric; what is above its diagonal is neither read nor written.
+r is the rank of the downdate, D the size of P.
 Rows are taken two and four at a time: what they share is then read once, and a row of P waits for memory, not for sums.
 """
 
@@ -11,7 +12,7 @@ __all__ = ["downdate", "downdate_and_multiply", "multiply"]
 
 @compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8)", reassociate=True)
 def downdate(P: Matrix, U: Matrix, rank: int, rho: float, back: float) -> None:
-    r"""Set $P \leftarrow \rho(P - U^\top U) + \mathrm{back}\,I$, its lower triangle. O(ρD²)."""
+    r"""Set $P \leftarrow \rho(P - U^\top U) + \mathrm{back}\,I$, its lower triangle. O(rD²)."""
     for row in range(0, P.shape[0] - 1, 2):
         downdate_two_rows(P, U, rank, rho, back, row)
     if P.shape[0] % 2:
@@ -20,7 +21,7 @@ def downdate(P: Matrix, U: Matrix, rank: int, rho: float, back: float) -> None:
 
 @compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8,i8)", reassociate=True)
 def downdate_two_rows(P: Matrix, U: Matrix, rank: int, rho: float, back: float, row: int) -> None:
-    """Downdate two rows of P up to their diagonals, as `downdate_row` does: both need the same of U. O(ρD)."""
+    """Downdate two rows of P up to their diagonals, as `downdate_row` does: both need the same of U. O(rD)."""
     upper, lower, width = P[row], P[row + 1], row + 1
     r = 0
     while r + 3 < rank:
@@ -67,7 +68,7 @@ def downdate_two_rows(P: Matrix, U: Matrix, rank: int, rho: float, back: float, 
 
 @compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8,i8)", reassociate=True)
 def downdate_row(P: Matrix, U: Matrix, rank: int, rho: float, back: float, row: int) -> None:
-    """Downdate one row of P up to its diagonal, four terms a pass while there are as many. O(ρD)."""
+    """Downdate one row of P up to its diagonal, four terms a pass while there are as many. O(rD)."""
     entries, width = P[row], row + 1
     r = 0
     while r + 3 < rank:
@@ -139,7 +140,7 @@ def multiply_four_rows(P: Matrix, x: Vector, j: int, i: int, PX: Matrix) -> None
 
 @compiled("void(f8[:,::1],f8[:,::1],i8,f8,f8,f8[::1],f8[:,::1])", reassociate=True)
 def downdate_and_multiply(P: Matrix, U: Matrix, rank: int, rho: float, back: float, x: Vector, PX: Matrix) -> None:
-    """Downdate P, and compute its product with the next row in the same pass over memory. O(ρD²)."""
+    """Downdate P, and compute its product with the next row in the same pass over memory. O(rD²)."""
     PX[:] = 0.0
     d = x.size
     for j in range(PX.shape[0]):

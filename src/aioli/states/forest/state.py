@@ -101,19 +101,20 @@ class ForestState:
         return _log_odds(self.play(X, y.astype(np.int64), weights))
 
     def _room(self) -> int:
-        """Return how many rows may come before the nodes need more room; make some if there is none."""
+        """Return for how many rows the nodes have room, at least one."""
         if self._spare == 0:
-            self._spare = self._free()
+            self._spare = self._make_room()
         return self._spare
 
-    def _free(self) -> int:
+    def _make_room(self) -> int:
+        """Count the rows that fit; double the nodes where none does and they may still grow."""
         capacity = self.nodes.shape[1]
         free = (capacity - int(self.used.max())) // 2
         if free == 0 and capacity < self.most:
             larger = np.zeros((self.trees, min(2 * capacity, self.most), self.nodes.shape[2]))
             larger[:, :capacity] = self.nodes
             self.nodes = larger
-            return self._free()
+            return self._make_room()
         return free if capacity < self.most else 1 << 62
 
     def _play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:

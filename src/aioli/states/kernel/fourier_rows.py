@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.logistic import LEAST, MOST, logit, sigmoid
 from aioli.numerics.root import root
 from aioli.outcomes.spec import Rule
@@ -71,7 +71,7 @@ def consult_maps(
     centre: Vector,
     unit: Vector,
     farthest: float,
-    directions: Matrix,
+    directions: Cube,
     bandwidths: Vector,
     buffers: Matrix,
     prior: Vector,
@@ -99,7 +99,7 @@ def play_maps(
     centre: Vector,
     unit: Vector,
     farthest: float,
-    directions: Matrix,
+    directions: Cube,
     bandwidths: Vector,
     buffers: Matrix,
     prior: Vector,
