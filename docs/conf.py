@@ -59,7 +59,11 @@ autodoc_typehints = "none"  # the signature has them already where they say some
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = True
 numpydoc_class_members_toctree = False
-numpydoc_show_inherited_class_members = {"aioli.sklearn.AIOLIClassifier": False, "aioli.river.AIOLIClassifier": False}
+numpydoc_show_inherited_class_members = {  # those of other libraries, and of float, say nothing of aioli
+    "aioli.Certificate": False,
+    "aioli.sklearn.AIOLIClassifier": False,
+    "aioli.river.AIOLIClassifier": False,
+}
 numpydoc_xref_param_type = False
 default_role = "py:obj"
 

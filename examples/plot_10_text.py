@@ -36,6 +36,10 @@ ax.set(xlabel="messages", ylabel="mean log loss so far, nats", ylim=(0, 1))
 ax.legend(frameon=False)
 plt.show()
 
-for text in ("win free cash today", "regards and lunch after the meeting"):
+# %%
+# Messages like those that it has learned from, with two words of one vocabulary, of the other, or of neither.
+
+for own in ("win cash", "lunch meeting", ""):
+    text = " ".join([*common[:12], own])
     row = HashingVectorizer(n_features=2**12, alternate_sign=False, norm=None).transform([text])
-    print(f"{learner.predict(row):.3f}  {text}")
+    print(f"{learner.predict(row):.3f}  twelve common words, and {own or 'no other'}")

@@ -2,8 +2,8 @@
 Learners taught apart, put together
 ===================================
 
-Four machines each see a quarter of the rows. `merge` makes one learner of theirs, as if it had seen all rows, with a
-certificate for all of them: what is added up is A and b, not coefficients.
+Four machines each see a quarter of the rows. `merge` makes one learner of theirs, the sum of what the four know, with a
+certificate for all rows: what is added up is A and b, not coefficients.
 """
 
 import matplotlib.pyplot as plt

@@ -1,5 +1,8 @@
 """Every exported learner keeps every property that its capabilities promise."""
 
+import re
+from pathlib import Path
+
 import pytest
 from contracts import (
     CLASS_PROPERTIES,
@@ -50,3 +53,27 @@ def test_every_exported_learner_is_a_subject() -> None:
 def test_every_learner_that_certifies_is_held_to_its_certificate_in_some_configuration() -> None:
     certifying = {subject.kind for subject in SUBJECTS if subject.promises(Capability.CERTIFIES)}
     assert {subject.kind for subject in SUBJECTS if subject.seen is not None} == certifying
+
+
+TOLD = {
+    "certificate": Capability.CERTIFIES,
+    "late labels": Capability.LEARNS_LATE,
+    "new columns": Capability.GROWS,
+    "weights": Capability.WEIGHS,
+    "merging": Capability.MERGES,
+    "sparse rows kept sparse": Capability.SPARSE_ROWS,
+    "shares of experts": Capability.MIXES,
+}
+
+
+def test_the_page_of_learners_tells_what_each_can_do() -> None:
+    page = Path(__file__).parents[1] / "docs" / "reference" / "learners.md"
+    section = page.read_text(encoding="utf-8").partition("## What each can do")[2].partition("\n## ")[0]
+    heading, _, *lines = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("|")]
+    assert heading[1:] == list(TOLD)
+    usual = {each.kind: each.make() for each in reversed(SUBJECTS)}  # the first configuration of each
+    usual |= {each.kind: each.make() for each in reversed(CLASS_SUBJECTS)}
+    told = {name: marks for names, *marks in lines for name in re.findall(r"`(\w+)`", names)}
+    assert sorted(told) == sorted([*LEARNERS, *CLASS_LEARNERS])
+    for name, marks in told.items():
+        assert marks == ["yes" if each in usual[name].capabilities else "–" for each in TOLD.values()], name

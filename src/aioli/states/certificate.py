@@ -27,10 +27,19 @@ __all__ = ["Certificate", "running_certificate", "theorem_bound", "tight_certifi
 class Certificate(float):
     """Say how many nats the regret has not exceeded, and against what.
 
-    It is a float, to compare and to compute with; `radius` says against which ball, `rounds` over how many rows, and
-    `theorem` what the paper's theorem promised beforehand (infinite where the theorem does not speak: with forgetting,
-    the full curvature, a regulariser below ½, or weighted, late or merged rows). `against` names the view of the
-    rows that the models see, where it is not the rows themselves.
+    It is a float of nats, to compare and to compute with: `float(learner.certificate())`.
+
+    Attributes
+    ----------
+    radius
+        B: against which ball of models, ‖θ‖ ≤ B.
+    rounds
+        Over how many rows.
+    theorem
+        What a theorem promised beforehand, in nats: infinite where none speaks, as with forgetting, the full curvature,
+        a regulariser below ½, or weighted, late or merged rows.
+    against
+        The view of the rows that the models see, where it is not the rows themselves; else "".
     """
 
     radius: float
