@@ -45,6 +45,7 @@ def test_a_second_process_is_for_auto_on_two_cores_with_a_cache_that_can_be_writ
     compile_beside(Auto())
     monkeypatch.setattr(compiling, "cache_folder", lambda _: str(tmp_path))
     compile_beside(AIOLI())
+    compile_beside(Auto(budget="fast"))
     monkeypatch.setattr(second_compiler, "_cores", lambda: 1)
     compile_beside(Auto())
     assert compiling.before_compiling is None

@@ -155,6 +155,15 @@ def test_a_refused_row_or_label_of_a_run_is_refused_alone(tmp_path: Path) -> Non
     assert states[0] == pytest.approx(states[1], rel=1e-11)  # the runs are others, and their rounding
 
 
+def test_a_run_of_which_hundreds_are_refused_is_played_to_its_end(tmp_path: Path) -> None:
+    engine = with_model(tmp_path, model=ServedModel(Auto(budget="fast")))
+    engine.play(predicts(range(2)))
+    rows = [Predict("clicks", f"z{t}", [1e300 if t % 2 else 0.5, 1.0, 0.0]) for t in range(600)]
+    outcomes = engine.play(rows)
+    assert [type(outcome) for outcome in outcomes] == [Predicted, Unprocessable] * 300
+    assert verify(engine.store, 1)[1:] == (0, True)
+
+
 def test_a_refused_object_of_a_run_leaves_no_trace(tmp_path: Path) -> None:
     engine = with_model(tmp_path, model=ServedModel(Auto(budget="fast")))
     engine.play([Predict("clicks", f"o{t}", row_of("objects", t)) for t in range(4)])
@@ -166,6 +175,14 @@ def test_a_refused_object_of_a_run_leaves_no_trace(tmp_path: Path) -> None:
     assert encoder is not None
     assert encoder.features == ["a", "b", "c=x", "c=y", "c=z"]
     assert verify(engine.store, 1)[1:] == (0, True)
+
+
+def test_a_row_that_is_asked_for_again_beside_its_label_has_the_same_answer(tmp_path: Path) -> None:
+    engine = with_model(tmp_path, model=ServedModel(Auto(budget="fast")))
+    (first,) = engine.play(predicts([0]))
+    assert isinstance(first, Predicted)
+    told = engine.play_together([learns([0]), predicts([0])])
+    assert told == [[Learned("r0", LABELS[0])], [first._replace(repeated=True)]]
 
 
 def test_an_id_that_comes_twice_in_a_group_is_one_row_and_one_label(tmp_path: Path) -> None:

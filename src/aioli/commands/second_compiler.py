@@ -34,9 +34,11 @@ def compile_beside(learner: AnyLearner) -> None:
     folder = compiling.cache_folder(loops.play_rows)
     if compiling.before_compiling is not None:  # another run of this process has begun it
         return
-    if isinstance(learner, Auto) and _cores() > 1 and folder is not None and os.access(folder, os.W_OK):
+    plays_forest = isinstance(learner, Auto) and learner.budget != "fast"
+    if plays_forest and _cores() > 1 and folder is not None and os.access(folder, os.W_OK):
         task = f"import {__name__} as beside; beside.compile_forest()"
-        compiling.before_compiling = SecondCompiler([sys.executable, "-c", task])
+        # -P: no file of the folder that the command is called in is taken for a module
+        compiling.before_compiling = SecondCompiler([sys.executable, "-P", "-c", task])
 
 
 class SecondCompiler:

@@ -4,7 +4,6 @@ import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 from typing import TypeVar
 
 import numpy as np
@@ -144,9 +143,14 @@ class Group:
         """Return the answer that the row of an id has had; None where the id is new."""
         name, waiting = operation.id, served.waiting.get(operation.id)
         known = self._entries_of(operation)
-        row = waiting.row if waiting is not None else row_from_bytes(known[0].body) if known else None
-        if row is None:
+        if waiting is not None:
+            row = waiting.row
+        elif not known:
             return None
+        elif known[0].event == Event.ROW:
+            row = row_from_bytes(known[0].body)
+        else:  # it waited when the group began, and its label came within the group: the log was not asked for the row
+            row = row_in(self._store, served.record.number)(name)
         if not _is_row(row, operation):
             raise RowConflict(f"id {name!r} was predicted before, with another row; give each row an id of its own")
         return Predicted(name, served.model.answer_of(row.announced), repeated=True)
@@ -263,18 +267,20 @@ def _runs(operations: Sequence[Operation]) -> Iterator[tuple[int, int]]:
 def _without(
     error: AioliError, part: Sequence[Asked], served: Served, do: Callable[[Sequence[Asked]], list[Outcome]]
 ) -> list[Outcome]:
-    """Return the outcomes of a run of which one was refused: it is refused alone, and those before and behind are done.
+    """Return the outcomes of a run of which one was refused, up to that one, which is done alone: the caller goes on.
 
-    Where the refusal does not tell which one it was, each is done by itself.
+    Where the refusal does not tell which one it was, each of the run is done by itself.
     """
     if len(part) == 1:
         refused = _refusal(error)
         served.counts[refused.code] += 1
         return [refused]
     wrong = error.row if isinstance(error, RowRefused) else None
-    cuts = range(len(part)) if wrong is None else sorted({0, wrong, wrong + 1} - {len(part)})
-    pieces = [part[first:last] for first, last in pairwise([*cuts, len(part)])]
-    return [outcome for piece in pieces for outcome in do(piece)]
+    if wrong is None or not 0 <= wrong < len(part):
+        pieces = [[one] for one in part]
+    else:
+        pieces = [list(part[:wrong]), [part[wrong]]]
+    return [outcome for piece in pieces if piece for outcome in do(piece)]
 
 
 def _refusal(error: AioliError) -> ServiceRefused:

@@ -1,5 +1,8 @@
 """Random features play few rows in one compiled call: the same game as by matrix products, but for rounding."""
 
+import time
+from threading import Thread
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -91,3 +94,30 @@ def test_base_learners_of_other_kinds_play_few_rows_as_ever() -> None:
     learner = RandomFeatures(OGD(), features=8)
     learner.learn_many(X, y)
     assert not mixture_of(learner).plays_at_once(X[:1])
+
+
+def test_threads_that_predict_at_once_move_the_states_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = waves(180)
+    learner = RandomFeatures(features=16, orthogonal=False)
+    learner.learn_many(X, y)
+    whole = mixture_of(learner)
+    moves: list[object] = []
+    source = type(whole.source)
+    move = source.few_rows
+
+    def slowly(*given: object) -> object:
+        moves.append(given)
+        time.sleep(0.02)  # so that the other threads come meanwhile
+        return move(*given)  # type: ignore[arg-type]  # whatever was given
+
+    monkeypatch.setattr(source, "few_rows", slowly)
+    whole._few = None
+    threads = [Thread(target=learner.predict_many, args=(X[:3],)) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(moves) == 1
+    assert whole._few is not None
+    pairs = zip(whole._few._states, whole.maps, strict=True)
+    assert all(isinstance(kept, FourierMap) and state is kept.base.state for state, kept in pairs)

@@ -18,6 +18,7 @@ bandwidth.
 """
 
 import math
+import threading
 from collections.abc import Callable, Sequence
 from typing import Protocol, Self
 
@@ -37,6 +38,10 @@ from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.mixture import Mixture
 
 __all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]
+
+MOVING = (
+    threading.Lock()
+)  # of states that move once, though several threads may predict; one of a learner is not copied
 
 RATIOS = (0.25, 0.5, 1.0, 2.0)  # bandwidths beside the median distance
 SETTLED = 64  # rows up to which every new map is better than the last
@@ -203,7 +208,9 @@ class BandwidthMixture(Forecaster):
         if len(X) >= FEW or self.scaling is None:
             return None
         if self._few is None:
-            self._few = self.source.few_rows(self.scaling, self.maps)
+            with MOVING:
+                if self._few is None:
+                    self._few = self.source.few_rows(self.scaling, self.maps)
         return self._few
 
     def _asked(self, X: Matrix) -> Matrix:
