@@ -36,6 +36,14 @@ def insert_after(path: str, line: str, new: str) -> None:
     file.write_text("".join(lines), encoding="utf-8")
 
 
+def replace(path: str, old: str, new: str) -> None:
+    """Write new text in place of old, wherever the file has it."""
+    file = Path(path)
+    text = file.read_text(encoding="utf-8")
+    assert old in text, f"{path} has no {old}"
+    file.write_text(text.replace(old, new), encoding="utf-8")
+
+
 def write_learner() -> None:
     """Write the file of the learner: the first block without its prompts, and the two lines that the page tells of."""
     first = next(block for block in blocks_of(PAGE) if block.prompted)
@@ -58,6 +66,7 @@ def play() -> None:
     )
     insert_after("tests/contracts/subjects.py", "OGD,", "RunningRate,")
     Path(quoted(r"definition, in `(tests/.*?)`")).write_text(test.text, encoding="utf-8")
+    replace("docs/reference/learners.md", quoted(r"in place of `` (.*?) ``"), quoted(r"asks for: `` (.*?) ``"))
     for command in (line for block in blocks_for(".ci/new_learner.py", PAGE) for line in block.commands):
         if command != "make test":
             print(f"$ {command}", flush=True)
