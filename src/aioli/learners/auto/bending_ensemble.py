@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import AnnouncementRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Delayed, Late, LateMany
+from aioli.learners.announcements import Announcement, Delayed, Late
 from aioli.learners.auto.auditions import Auditions
 from aioli.learners.auto.companions import Companion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
+from aioli.learners.auto.ensemble_rows import EnsembleRows
 from aioli.learners.auto.experts import Expert
 from aioli.learners.auto.members import Members
-from aioli.learners.auto.one_row import as_announced_row
-from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
@@ -31,7 +30,7 @@ __all__ = ["BendingEnsemble"]
 LINEAR = 0.4  # prior share of the linear experts, which know most where rows are few
 
 
-class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
+class BendingEnsemble(RemembersParts, EnsembleRows):
     r"""A mixture of `DenseEnsemble` and of companions' members, by the mixture and stackers that it has itself.
 
     Each companion holds a prior share of $0.6/C$, divided among its members: what is announced loses at most
@@ -48,10 +47,10 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
     """
 
     # without SAVES: the Auto that it is part of restores it
-    capabilities = (RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}) - {Capability.SAVES}
+    capabilities = (EnsembleRows.capabilities | {Capability.GROWS, Capability.MIXES}) - {Capability.SAVES}
 
     def __init__(self, dense: DenseEnsemble, companions: Sequence[Companion]) -> None:
-        RowsLearner.__init__(self)
+        EnsembleRows.__init__(self)
         self.dense = dense
         self._members = Members(companions)
         self._combination = Combination(self._members.prior(LINEAR))
@@ -99,24 +98,7 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
                     return p_announced
         return self._learn_one(x, y, weight, logit, announced)
 
-    def learn_many(
-        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
-    ) -> Vector:
-        """Play the rows in order; returns each row's probability before its label, as `RowsLearner.learn_many` does.
-
-        One announced row takes the short way.
-        """
-        one = as_announced_row(X, y, weights, logits, announced, self.n_features_)
-        p = None if one is None else self._learn_row_announced(*one)
-        if p is not None:
-            return np.array([p])
-        return super().learn_many(X, y, weights, logits, announced)
-
     def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
-        """Learn one row that was announced; return the probability announced.
-
-        None where the row must go through the border.
-        """
         memory, width = announced.memory, self._combination.memory_width
         if self.dense._learning is None or not self.dense.has_announced or memory is None or memory.size <= width:
             return None
@@ -227,9 +209,6 @@ class BendingEnsemble(RemembersParts, RowsLearner[Rows]):
         return self
 
     # ---- within
-
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
 
     def _is_row(self, x: NDArray[np.generic]) -> bool:
         """Return whether x is one row as compiled code takes it: of float64, contiguous, and not read-only."""

@@ -8,11 +8,10 @@ import numpy as np
 from numpy import ndarray
 
 from aioli.errors import CapabilityMissing, ParameterRefused, SnapshotRefused
-from aioli.learners.announcements import Announcement, Delayed, Late, LateMany
+from aioli.learners.announcements import Announcement, Delayed, Late
+from aioli.learners.auto.ensemble_rows import EnsembleRows
 from aioli.learners.auto.ensemble_state import EnsembleState
 from aioli.learners.auto.experts import with_budget
-from aioli.learners.auto.one_row import as_announced_row
-from aioli.learners.base import RowsLearner
 from aioli.learners.parameters import with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -40,13 +39,13 @@ HEAVIEST = 1e6  # a weight that costs no expert its digits
 IN_TIME = math.nan  # what the compiled loop is given in place of log-odds announced earlier
 
 
-class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
+class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
     """Plays up to eleven AIOLI learners on views of the rows, and announces the log-odds of their mixture."""
 
-    capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES}
+    capabilities = EnsembleRows.capabilities | {Capability.GROWS, Capability.MIXES}
 
     def __init__(self, experts: int | None = None, budget: str = "usual") -> None:
-        RowsLearner.__init__(self)
+        EnsembleRows.__init__(self)
         EnsembleState.__init__(self, experts, budget)
 
     # ---- one row
@@ -109,20 +108,6 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
             except (TypeError, KeyError):  # another type of number, another layout, or not a label
                 pass
         return self._learn_one(x, y, weight, logit, announced)
-
-    def learn_many(
-        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
-    ) -> Vector:
-        """Play the rows in order; returns each row's probability before its label, as `RowsLearner.learn_many` does.
-
-        One announced row takes the short way.
-        """
-        one = as_announced_row(X, y, weights, logits, announced, self.n_features_)
-        if one is not None and self._learning is not None and self._late is not None and not self.on_fixed_columns:
-            p = self._learn_one_late(*one)
-            if p is not None:
-                return np.array([p])
-        return super().learn_many(X, y, weights, logits, announced)
 
     # ---- its life
 
@@ -212,9 +197,6 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
 
     # ---- within
 
-    def _rows(self, X: object, single: bool = False) -> Rows:
-        return Rows(X, intercept=False, widest=LONGEST, width=self.n_features_, names=self._names, single=single)
-
     def _logits(self, rows: Rows) -> Vector:
         return self._mixed(self._consult(rows))
 
@@ -260,6 +242,11 @@ class DenseEnsemble(EnsembleState, Remembering, RowsLearner[Rows]):
         p: float = self._logits_of_row.item(-1)
         self._review_when_due()
         return p
+
+    def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
+        if self._learning is None or self._late is None or self.on_fixed_columns:
+            return None
+        return self._learn_one_late(x, label, announced)
 
     def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
         """Learn one row once rows have been announced; return the probability announced, None where x is refused."""
