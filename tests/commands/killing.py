@@ -12,10 +12,9 @@ import random
 import shutil
 import signal
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 SHORT_BLOCK, SHORT_TABLE = 1 << 14, 512  # bytes of text, rows of Parquet: many tables, so many checkpoints
 INTERRUPTED = 130
@@ -55,13 +54,11 @@ class Run:
         finally:
             os._exit(status)
 
-    def to_the_end(self) -> float:
-        """Let it go on undisturbed; the seconds that it took."""
-        begun = time.perf_counter()
-        _, status = os.waitpid(self.start(), 0)
+    def to_the_end(self, spoil: Callable[[], None] = lambda: None) -> None:
+        """Let it go on undisturbed."""
+        _, status = os.waitpid(self.start(spoil), 0)
         if status:
             raise SystemExit(f"a run ended with {status}: {self.told.read_text()}")
-        return time.perf_counter() - begun
 
     def outcome(self) -> Outcome:
         """Its summary, its predictions, and whatever lies about."""
@@ -71,17 +68,21 @@ class Run:
         return summary, self.out.read_bytes(), left
 
 
-def stopped_at_random(run: Run, longest: float, dice: random.Random, most: int) -> tuple[int, int]:
-    """How often it was killed or interrupted, and how often in the middle: when it had a checkpoint."""
+def stopped_at_random(run: Run, calls: "Calls", dice: random.Random, most: int) -> tuple[int, int]:
+    """How often it was killed or interrupted, and how often in the middle: when it had a checkpoint.
+
+    A moment is a number of calls, not of seconds, so that it is the same on every machine. The first kill is between
+    the first checkpoint and the end, the others are anywhere.
+    """
     stops = middle = 0
     while stops < most:
-        child = run.start()
-        time.sleep(dice.uniform(0.0, longest))
-        ended, status = os.waitpid(child, os.WNOHANG)
-        if not ended:
-            os.kill(child, dice.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT]))
-            _, status = os.waitpid(child, 0)
-        if status == 0:
+        if stops == 0:
+            child = run.start(killer_in_the_middle(dice.randrange(calls.in_all - calls.to_first_checkpoint)))
+        else:
+            sent = dice.choice([signal.SIGKILL, signal.SIGKILL, signal.SIGINT])
+            child = run.start(stopper(dice.randrange(calls.in_all), sent))
+        _, status = os.waitpid(child, 0)
+        if status == 0:  # what had been left to do was less than that
             return stops, middle
         if not os.WIFSIGNALED(status) and os.WEXITSTATUS(status) != INTERRUPTED:
             raise SystemExit(f"a run ended with {status}: {run.told.read_text()}")
@@ -91,26 +92,111 @@ def stopped_at_random(run: Run, longest: float, dice: random.Random, most: int) 
     return stops, middle
 
 
+class Calls(NamedTuple):
+    """How many calls and returns an undisturbed run has before its first checkpoint, and before it removes the last."""
+
+    to_first_checkpoint: int
+    in_all: int
+
+
+def count_calls(run: Run, told: Path) -> Calls:
+    """Let it go to its end, and count."""
+
+    def spoil() -> None:
+        counted, kept = [0], [0]
+
+        def first_checkpoint() -> None:
+            kept[0] = kept[0] or counted[0]
+
+        def count(*_: object) -> None:
+            counted[0] += 1
+
+        surround("aioli.store.checkpoints", "Checkpoints.keep", after=first_checkpoint)
+        surround(
+            "aioli.store.checkpoints",
+            "Checkpoints.remove",
+            before=lambda: told.write_text(json.dumps([kept[0], counted[0]])),
+        )
+        sys.setprofile(count)
+
+    run.to_the_end(spoil)
+    return Calls(*json.loads(told.read_text()))
+
+
+def stopper(call: int, sent: signal.Signals) -> Callable[[], None]:
+    """Has the process stop itself when Python calls a function, or returns from one, after so many such events."""
+
+    def spoil() -> None:
+        left = [call]
+
+        def count(*_: object) -> None:
+            left[0] -= 1
+            if left[0] == -1:
+                os.kill(os.getpid(), sent)
+
+        sys.setprofile(count)
+
+    return spoil
+
+
+def killer_in_the_middle(call: int) -> Callable[[], None]:
+    """Has the process kill itself so many calls after its first checkpoint, and at the latest when it removes it."""
+
+    def spoil() -> None:
+        begin = stopper(call, signal.SIGKILL)
+        begun: list[bool] = []
+
+        def first_checkpoint() -> None:
+            if not begun:
+                begun.append(True)
+                begin()
+
+        surround("aioli.store.checkpoints", "Checkpoints.keep", after=first_checkpoint)
+        surround("aioli.store.checkpoints", "Checkpoints.remove", before=kill_this_process)
+
+    return spoil
+
+
+def kill_this_process() -> None:
+    """Die, as nothing can be done about."""
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def nothing() -> None:
+    """Do nothing."""
+
+
+def surround(
+    home: str, name: str, before: Callable[[], object] = nothing, after: Callable[[], object] = nothing
+) -> None:
+    """Have something done before and after each call of a function, in this process."""
+    owner: Any = importlib.import_module(home)
+    *classes, attribute = name.split(".")
+    for part in classes:
+        owner = getattr(owner, part)
+    real = getattr(owner, attribute)
+
+    def surrounded(*arguments: Any, **named: Any) -> Any:
+        before()
+        result = real(*arguments, **named)
+        after()
+        return result
+
+    setattr(owner, attribute, surrounded)
+
+
 def killer(home: str, name: str, call: int, afterwards: bool) -> Callable[[], None]:
     """Has the process kill itself before or after a certain call of a function."""
 
     def spoil() -> None:
-        owner: Any = importlib.import_module(home)
-        *classes, attribute = name.split(".")
-        for part in classes:
-            owner = getattr(owner, part)
-        real, calls = getattr(owner, attribute), [0]
+        calls = [0]
 
-        def deadly(*arguments: Any, **named: Any) -> Any:
+        def count() -> None:
             calls[0] += 1
-            if calls[0] == call and not afterwards:
-                os.kill(os.getpid(), signal.SIGKILL)
-            result = real(*arguments, **named)
             if calls[0] == call:
-                os.kill(os.getpid(), signal.SIGKILL)
-            return result
+                kill_this_process()
 
-        setattr(owner, attribute, deadly)
+        surround(home, name, after=count) if afterwards else surround(home, name, before=count)
 
     return spoil
 
@@ -140,11 +226,11 @@ def main(case: dict[str, Any]) -> dict[str, Any]:
     importlib.import_module("aioli.cli").main(Run(folder / "warm", arguments, ending).arguments)
     gc.freeze()  # or every fork would copy what it collects
     warm = Run(folder / "warm", arguments, ending)
-    longest = min(warm.to_the_end(), warm.to_the_end())
+    warm.to_the_end()
     expected = warm.outcome()
+    calls = count_calls(Run(folder / "warm", arguments, ending), folder / "calls.json")
     dice = random.Random(case["seed"])
     told: dict[str, Any] = {
-        "longest": longest,
         "runs": 0,
         "identical": 0,
         "stops": 0,
@@ -154,7 +240,7 @@ def main(case: dict[str, Any]) -> dict[str, Any]:
     }
     for _ in range(case["times"]):
         run = Run(folder / "run", arguments, ending)
-        stops, middle = stopped_at_random(run, longest, dice, case["most"])
+        stops, middle = stopped_at_random(run, calls, dice, case["most"])
         told["stops"] += stops
         told["middle"] += middle
         told["runs"] += 1

@@ -54,8 +54,7 @@ def test_whatever_is_killed_goes_on_to_the_very_same_end(
     assert told["differences"] == []
     assert told["identical"] == told["runs"] == times + len(stages)
     assert told["staged"] == len(stages)
-    assert told["stops"] >= times / 2  # most runs were stopped, many more than once
-    assert told["middle"] >= told["stops"] / 2  # and mostly between the first checkpoint and the end
+    assert told["stops"] >= told["middle"] >= times  # each was killed between its first checkpoint and its end
 
 
 @pytest.mark.parametrize(
