@@ -19,7 +19,7 @@ test: .venv/.dev
 
 # the same tests with all of their examples, of which `make test` tries a fixed part
 thorough: .venv/.dev
-	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --timeout=900
+	AIOLI_THOROUGH=1 $(BIN)/pytest --numprocesses=auto --timeout=1800
 
 # every learner through every property that it promises, as a table
 contracts: .venv/.dev

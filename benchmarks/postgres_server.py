@@ -36,12 +36,12 @@ def database() -> Iterator[str]:
     data = folder / "data"
 
     def run(*command: str) -> None:
-        subprocess.run(command, check=True, timeout=120, cwd=folder, stdout=subprocess.DEVNULL, **as_user)  # type: ignore[call-overload]  # the user is given to root alone
+        subprocess.run(command, check=True, timeout=600, cwd=folder, stdout=subprocess.DEVNULL, **as_user)  # type: ignore[call-overload]  # the user is given to root alone
 
     settings = f"-c listen_addresses= -c unix_socket_directories={folder} -c shared_buffers=16MB"
     run(str(programs / "initdb"), "-D", str(data), "-A", "trust", "-U", "aioli", "--no-sync")
     control = str(programs / "pg_ctl")
-    run(control, "-D", str(data), "-w", "-t", "60", "-o", settings, "-l", str(folder / "log"), "start")
+    run(control, "-D", str(data), "-w", "-t", "600", "-o", settings, "-l", str(folder / "log"), "start")
     try:
         yield f"postgresql://aioli@/postgres?host={folder}"
     finally:

@@ -41,7 +41,7 @@ __all__ = ["Kills", "kill_often"]
 
 MODEL = "clicks"
 WIDTH = 5
-PATIENCE = 120.0  # seconds for a start
+PATIENCE = 600.0  # seconds for a start, or for an answer that must be compiled first
 
 
 class Kills(NamedTuple):
@@ -66,7 +66,11 @@ class _Load(threading.Thread):
 
     def __init__(self, address: str, token: str, name: str) -> None:
         super().__init__(daemon=True)
-        self._client, self._name, self._rng = Client(address, token, retries=0), name, random.Random(name)
+        self._client, self._name, self._rng = (
+            Client(address, token, retries=0, seconds=PATIENCE),
+            name,
+            random.Random(name),
+        )
         self.rows: dict[str, tuple[list[float], float]] = {}
         self.labels: dict[str, int] = {}
 
@@ -105,7 +109,7 @@ def kill_often(
             try:
                 server.wait()
                 if not kill:
-                    with Client(server.address, server.token) as client:
+                    with Client(server.address, server.token, seconds=PATIENCE) as client:
                         client.create(MODEL, learner=learner, waiting={"most": 10**6})
                 loads = [_Load(server.address, server.token, f"{kill}-{t}") for t in range(threads)]
                 for load in loads:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 from by_subject import pytest_xdist_make_scheduler
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 from skip_report import pytest_make_collect_report, pytest_runtest_makereport, pytest_terminal_summary
 from thoroughness import in_full_or_quickly
 
@@ -19,7 +19,12 @@ __all__ = [
 ]
 
 settings.register_profile(
-    "aioli", derandomize=True, deadline=None, max_examples=in_full_or_quickly(40, 20), database=None
+    "aioli",
+    derandomize=True,
+    deadline=None,
+    max_examples=in_full_or_quickly(40, 20),
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],  # which times how examples are drawn
 )
 settings.load_profile("aioli")
 

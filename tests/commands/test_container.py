@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import PATIENCE
 
 import aioli
 
@@ -48,7 +49,7 @@ def confined(scratch: Path, *command: str) -> dict[str, Any]:
     whole = ["unshare", "--mount", "--net", "--fork", sys.executable, str(SCRIPT), str(scratch), joined, *command]
     environment = os.environ | {"PYTHONPATH": str(package)}
     try:
-        done = subprocess.run(whole, capture_output=True, text=True, env=environment, check=True, timeout=240)
+        done = subprocess.run(whole, capture_output=True, text=True, env=environment, check=True, timeout=PATIENCE)
     except subprocess.CalledProcessError as error:
         if "not permitted" in error.stderr or "ermission denied" in error.stderr or "must be superuser" in error.stderr:
             pytest.skip("this system lets this user make no read-only place of its own")

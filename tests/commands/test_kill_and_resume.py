@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from command_files import HEADER, visits, write_visits
+from patience import PATIENCE
 from thoroughness import in_full_or_quickly
 
 ROWS = 3_000
@@ -122,7 +123,7 @@ def played(folder: Path, **case: Any) -> dict[str, Any]:
         capture_output=True,
         text=True,
         env=alone,
-        timeout=280,
+        timeout=PATIENCE,
         check=False,
     )
     assert found.returncode == 0, found.stderr

@@ -12,6 +12,7 @@ from typing import IO, Any
 
 import pytest
 from command_files import HEADER, visits, write_visits
+from patience import PATIENCE
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="this system has no signals and pipes of POSIX")
 AIOLI = [sys.executable, "-m", "aioli"]
@@ -23,9 +24,10 @@ def started(*arguments: object, **options: Any) -> subprocess.Popen[str]:
 
 
 def wait_for(path: Path, process: subprocess.Popen[str]) -> None:
-    until = time.monotonic() + 120.0
+    until = time.monotonic() + PATIENCE
     while not path.exists() and time.monotonic() < until and process.poll() is None:
         time.sleep(0.01)
+    assert path.exists(), "there is no checkpoint"
 
 
 def given(pipe: IO[str] | None) -> IO[str]:
@@ -36,7 +38,7 @@ def given(pipe: IO[str] | None) -> IO[str]:
 def said(process: subprocess.Popen[str]) -> str:
     """What it says of itself as it ends, while its input is still open."""
     err = given(process.stderr).read()
-    process.wait(120)
+    process.wait(PATIENCE)
     for pipe in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(BrokenPipeError):
             if pipe is not None:
@@ -55,7 +57,7 @@ def test_ctrl_c_keeps_what_was_learned_and_the_run_can_go_on(tmp_path: Path) -> 
     process = started(*asked, "--every", 0)
     wait_for(kept / "run.aioli", process)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert out == ""
     assert err.startswith("aioli: interrupted (")
@@ -80,7 +82,7 @@ def test_a_full_standard_output_is_told(asked: list[str], tmp_path: Path) -> Non
     source = write_visits(tmp_path / "visits.csv", 100)
     with open("/dev/full", "w") as full:
         process = started("run", source, "--label", "bought", "--learner", "AIOLI", *asked, stdout=full)
-        _, err = process.communicate(timeout=120)
+        _, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 1
     assert err.startswith("aioli: standard output: no space left on device")
     assert err.count("\n") == 1
@@ -130,7 +132,7 @@ def test_a_stream_through_a_named_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     process = started("run", pipe, "--label", "bought", "--learner", "AIOLI", "--json", "--format", "csv")
     pipe.write_bytes(write_visits(tmp_path / "visits.csv", 200).read_bytes())
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert err == ""
     told = json.loads(out)
     assert told["rows"] == 200
@@ -144,10 +146,10 @@ def test_a_terminal_that_knows_few_letters_is_told_everything(tmp_path: Path) ->
     ascii_only = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     asked = ["run", source, "--label", "käse", "--positive", "ja", "--learner", "AIOLI"]
     process = started(*asked, "--json", env=ascii_only)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, "")
     assert "‖θ‖" in json.loads(out)["certificate_against"]
     process = started(*asked, env=ascii_only)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, err) == (0, "")
     assert "\\u03b8" in out

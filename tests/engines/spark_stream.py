@@ -1,11 +1,13 @@
 """Plays a folder of rows as a stream of Spark's, to the end of what is there: for a test to kill and to start again.
 
-A session that has come to the end also runs what the pages show: Java takes longer to start than these do to run.
+`python spark_stream.py FOLDER FILES` plays the files of such names alone, and then waits to be killed. A session that
+has come to the end also runs what the pages show: Java takes longer to start than these do to run.
 """
 
 import importlib
 import os
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -29,9 +31,10 @@ def session(folder: Path) -> Session:
     return builder.getOrCreate()
 
 
-def play(spark: Session, folder: Path) -> None:
-    """Learn all files of rows in their order, one a micro-batch, and save the fleet."""
-    rows = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).json(str(folder / "rows"))
+def play(spark: Session, folder: Path, files: str) -> None:
+    """Learn all files of such names in their order, one a micro-batch."""
+    reading = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).option("pathGlobFilter", files)
+    rows = reading.json(str(folder / "rows"))
     said = learn_fleet_stream(rows, COLUMNS, AIOLI(radius=2.0), shards=2)
     query = (
         said.writeStream.format("parquet")
@@ -41,6 +44,10 @@ def play(spark: Session, folder: Path) -> None:
         .start()
     )
     query.awaitTermination()
+
+
+def save(spark: Session, folder: Path) -> None:
+    """Save the fleet, and what was announced."""
     fleet_of_checkpoint(spark, str(folder / "checkpoint")).save(folder / "fleet.aioli")
     spark.read.parquet(str(folder / "said")).toPandas().to_json(
         folder / "said.json", orient="records", double_precision=15
@@ -53,6 +60,9 @@ if __name__ == "__main__":
     pages.mkdir(exist_ok=True)
     os.chdir(pages)  # before Java starts, which keeps the folder that it was started in
     started = session(here)
-    play(started, here)
+    play(started, here, *sys.argv[2:] or ["*"])
+    while len(sys.argv) > 2:
+        time.sleep(1.0)
+    save(started, here)
     spark_pages.play(started, pages)
     started.stop()

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from code_blocks import ROOT, blocks_for
+from patience import PATIENCE
 
 from aioli import AIOLI, Fleet
 from aioli.engines.kafka import FleetOnTopics, Topics
@@ -15,6 +16,7 @@ from aioli.snapshots.codec import to_bytes
 kafka = pytest.importorskip("confluent_kafka")
 TOPICS = Topics("rows", "labels", "said")
 ROWS = 60
+TRIES = 1200  # of half a second
 
 
 @pytest.fixture
@@ -23,8 +25,10 @@ def cluster() -> tuple[Any, str]:
     producer = kafka.Producer({"test.mock.num.brokers": 1, "log_level": 0})
     for topic in ("rows", "labels", "said"):
         producer.produce(topic, b"{}")  # makes the topic; a message without an id
-    assert producer.flush(20) == 0
-    brokers = ",".join(str(broker).partition("/")[0] for broker in producer.list_topics(timeout=60).brokers.values())
+    assert producer.flush(PATIENCE) == 0
+    brokers = ",".join(
+        str(broker).partition("/")[0] for broker in producer.list_topics(timeout=PATIENCE).brokers.values()
+    )
     return producer, brokers
 
 
@@ -35,7 +39,7 @@ def consumer_of(brokers: str) -> Any:
 
 
 def poll_until(engine: FleetOnTopics, rounds: int) -> None:
-    for _ in range(40):
+    for _ in range(TRIES):
         engine.poll(1000, 0.5)
         if engine.fleet.rounds >= rounds:
             return
@@ -45,7 +49,7 @@ def poll_until(engine: FleetOnTopics, rounds: int) -> None:
 def send(producer: Any, topic: str, *messages: object) -> None:
     for message in messages:
         producer.produce(topic, message if isinstance(message, bytes) else json.dumps(message).encode(), partition=0)
-    assert producer.flush(20) == 0
+    assert producer.flush(PATIENCE) == 0
 
 
 def test_rows_and_labels_of_two_topics_are_joined_by_id(cluster: tuple[Any, str], tmp_path: Path) -> None:
@@ -63,7 +67,7 @@ def test_rows_and_labels_of_two_topics_are_joined_by_id(cluster: tuple[Any, str]
     engine = FleetOnTopics(consumer, producer, TOPICS, Fleet(AIOLI()))
     engine.assign()
     send(producer, "rows", *rows[:half], rows[3], b"no JSON", {"id": "wide", "key": "u", "x": [1, 2, 3]})
-    for _ in range(40):
+    for _ in range(TRIES):
         engine.poll(1000, 0.5)
         if len(engine.waiting) == half and len(engine.refused) >= 3:
             break
@@ -72,7 +76,7 @@ def test_rows_and_labels_of_two_topics_are_joined_by_id(cluster: tuple[Any, str]
     assert sum("came before" in why for why in engine.refused) >= 1
     assert any("not 2 finite ones" in why for why in engine.refused)
     send(producer, "rows", *rows[half:])
-    for _ in range(40):
+    for _ in range(TRIES):
         engine.poll(1000, 0.5)
         if len(engine.waiting) == ROWS - half:
             break
@@ -88,10 +92,10 @@ def test_rows_and_labels_of_two_topics_are_joined_by_id(cluster: tuple[Any, str]
     assert to_bytes(resumed.fleet.snapshot()) == to_bytes(alone.snapshot())
     second.close()
     third = consumer_of(brokers)
-    partitions = third.list_topics("said", timeout=60).topics["said"].partitions
+    partitions = third.list_topics("said", timeout=PATIENCE).topics["said"].partitions
     third.assign([kafka.TopicPartition("said", part, 0) for part in partitions])
     said: dict[str, float] = {}
-    for _ in range(40):
+    for _ in range(TRIES):
         told = [json.loads(message.value()) for message in third.consume(1000, 0.5) if message.error() is None]
         said |= {each["id"]: each["p"] for each in told if "id" in each}
         if len(said) == ROWS:
@@ -107,7 +111,7 @@ def test_a_label_that_comes_before_its_row_waits_for_it(cluster: tuple[Any, str]
     engine = FleetOnTopics(consumer, producer, TOPICS, Fleet(AIOLI()))
     engine.assign()
     send(producer, "labels", {"id": "a", "y": 1})
-    for _ in range(40):
+    for _ in range(TRIES):
         engine.poll(1000, 0.5)
         if engine.early:
             break

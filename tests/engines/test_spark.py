@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from skip_report import SYSTEM
 
 from aioli import AIOLI, Fleet
@@ -51,7 +52,7 @@ def write_rows(folder: Path) -> None:
         os.utime(path, (1e9 + file, 1e9 + file))
 
 
-def start(script: str, folder: Path) -> "subprocess.Popen[bytes]":
+def start(script: str, folder: Path, *more: str) -> "subprocess.Popen[bytes]":
     """A script of Spark's in a process of its own, whose folder of work is below this one too."""
     home = folder / "home"
     if not home.exists():
@@ -62,7 +63,7 @@ def start(script: str, folder: Path) -> "subprocess.Popen[bytes]":
     environment |= {"SPARK_HOME": str(home), "SPARK_LOCAL_IP": "127.0.0.1", "PYTHONWARNINGS": "ignore"}
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, str(HERE / script), str(folder)],
+            [sys.executable, str(HERE / script), str(folder), *more],
             env=environment,
             stdout=log,
             stderr=log,
@@ -73,7 +74,7 @@ def start(script: str, folder: Path) -> "subprocess.Popen[bytes]":
 def finish(process: "subprocess.Popen[bytes]", folder: Path) -> None:
     """Wait until a script has come to its end; leave nothing of it behind."""
     try:
-        assert process.wait(timeout=240) == 0, (folder / "log").read_text()[-3000:]
+        assert process.wait(timeout=PATIENCE) == 0, (folder / "log").read_text()[-3000:]
     finally:
         end(process)
 
@@ -82,7 +83,7 @@ def end(process: "subprocess.Popen[bytes]") -> None:
     """Kill a script with all that it has started, as `kill -9` does, if it still runs."""
     if process.poll() is None:
         os.killpg(process.pid, signal.SIGKILL)
-        process.wait(timeout=30)
+        process.wait(timeout=PATIENCE)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -101,10 +102,10 @@ def stream(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of a stream that was killed with all its processes, started again, and came to its end."""
     folder = tmp_path_factory.mktemp("stream")
     write_rows(folder)
-    first = start("spark_stream.py", folder)
+    first = start("spark_stream.py", folder, "[01].json")  # never all of them, however late the kill comes
     commits = folder / "checkpoint" / "commits"
     try:
-        for _ in range(2400):
+        for _ in range(6000):
             if first.poll() is not None or (commits.is_dir() and len(list(commits.glob("[0-9]*"))) >= 1):
                 break
             time.sleep(0.1)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 
 from aioli import Fleet
 from aioli.cli import main
@@ -132,7 +133,7 @@ def test_a_killed_run_goes_on_where_it_was(tmp_path: Path, capsys: pytest.Captur
         "main(sys.argv[1:])\n"
     )
     once = [*command, "--checkpoint", str(kept), "--every", "0"]
-    done = subprocess.run([sys.executable, "-c", code, *once], timeout=240, env=os.environ | {"PYTHONPATH": "src"})
+    done = subprocess.run([sys.executable, "-c", code, *once], timeout=PATIENCE, env=os.environ | {"PYTHONPATH": "src"})
     assert done.returncode == -9
     assert main([*once, "--resume", "--save", str(resumed)]) == 0
     told = json.loads(capsys.readouterr().out)

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from functools import partial
 
 import pytest
+from patience import PATIENCE
 
 from aioli.numerics import threads as side_by_side
 from aioli.numerics.threads import do_all, one_blas_thread
@@ -27,7 +28,7 @@ def test_every_task_is_done_once(count: int, together: bool) -> None:
 
 
 def test_tasks_run_at_the_same_time() -> None:
-    meeting = threading.Barrier(3, timeout=120.0)  # is broken unless three threads wait in it together
+    meeting = threading.Barrier(3, timeout=PATIENCE)  # is broken unless three threads wait in it together
 
     def meet() -> None:
         meeting.wait()
@@ -78,8 +79,8 @@ def test_a_child_has_threads_of_its_own() -> None:
     queue: multiprocessing.Queue[list[int]] = context.Queue()
     child = context.Process(target=in_a_child, args=(queue,))
     child.start()
-    assert queue.get(timeout=120.0) == list(range(9))
-    child.join(timeout=120.0)
+    assert queue.get(timeout=PATIENCE) == list(range(9))
+    child.join(timeout=PATIENCE)
     assert child.exitcode == 0
 
 
@@ -105,7 +106,7 @@ def pools(monkeypatch: pytest.MonkeyPatch) -> CountedPools:
 
 
 def test_a_task_may_keep_blas_to_one_thread_while_its_caller_does(pools: CountedPools) -> None:
-    meeting = threading.Barrier(3, timeout=120.0)  # is broken if a task waits for its caller to leave
+    meeting = threading.Barrier(3, timeout=PATIENCE)  # is broken if a task waits for its caller to leave
 
     def task() -> None:
         with one_blas_thread():

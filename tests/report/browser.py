@@ -34,7 +34,7 @@ FLAGS = (
     "--no-first-run",
     "--remote-debugging-pipe",
 )
-PATIENCE = 120.0  # seconds for one answer
+PATIENCE = 600.0  # seconds for one answer
 
 
 def found() -> str | None:

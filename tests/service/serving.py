@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from patience import PATIENCE
+
 from aioli.service.engine import Engine
 from aioli.store.sqlite_log import SqliteLog
-
-PATIENCE = 120.0  # seconds for a server to start, which may compile first
 
 
 class Answer(NamedTuple):
@@ -108,7 +108,8 @@ class Server:
             raise
 
     def _wait(self, start: int) -> int:
-        for _ in range(int(PATIENCE / 0.02)):
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end:
             for line in self.log.read_bytes()[start:].splitlines():
                 if b'"started"' in line:
                     return int(json.loads(line)["address"].rpartition(":")[2])

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from serving import Server
 from thoroughness import FULL
 
@@ -43,9 +44,15 @@ def test_no_request_is_answered_by_a_500(tmp_path: Path) -> None:
             "--phases",
             "examples,coverage,fuzzing",
         ]
-        options += ["--request-timeout", "30", "--generation-database", "none", "--no-color"]
+        options += ["--request-timeout", str(PATIENCE), "--generation-database", "none", "--no-color"]
         done = subprocess.run(
-            [*command, *options], capture_output=True, text=True, timeout=400, env=os.environ, cwd=tmp_path, check=False
+            [*command, *options],
+            capture_output=True,
+            text=True,
+            timeout=2 * PATIENCE,
+            env=os.environ,
+            cwd=tmp_path,
+            check=False,
         )
         assert done.returncode == 0, done.stdout[-6000:] + done.stderr[-2000:]
         lines = [json.loads(line) for line in server.log.read_text().splitlines()]

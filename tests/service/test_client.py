@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, ClassVar
 
 import pytest
+from patience import PATIENCE
 
 from aioli.errors import ParameterRefused
 from aioli.service.client import AsyncClient, Client, Learning, Prediction, RequestRefused, ServiceUnreachable
@@ -54,12 +55,12 @@ def address(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
-    thread.join(60)
+    thread.join(PATIENCE)
 
 
 def test_a_call_that_got_no_answer_is_made_again(address: str) -> None:
     Handler.script[:] = [None, (503, BUSY), (429, BUSY), (200, GOOD), (200, {"id": "a", "label": 1, "repeated": True})]
-    with Client(address, "token", seconds=10) as client:
+    with Client(address, "token", seconds=PATIENCE) as client:
         assert client.predict("m", "a", [1.0, 2.0]) == Prediction("a", 0.25)
         assert client.learn("m", "a", 1) == Learning("a", 1, True)
     assert [asked[2] for asked in Handler.asked[:4]] == [{"id": "a", "row": [1.0, 2.0]}] * 4
@@ -67,7 +68,10 @@ def test_a_call_that_got_no_answer_is_made_again(address: str) -> None:
 
 def test_a_refusal_is_raised_at_once(address: str) -> None:
     Handler.script[:] = [(409, {"error": {"code": "label_conflict", "message": "another label"}})]
-    with Client(address, "token", seconds=10) as client, pytest.raises(RequestRefused, match="another") as refused:
+    with (
+        Client(address, "token", seconds=PATIENCE) as client,
+        pytest.raises(RequestRefused, match="another") as refused,
+    ):
         client.learn("m", "a", 0)
     assert (refused.value.code, refused.value.status) == ("label_conflict", 409)
     assert len(Handler.asked) == 1
@@ -75,7 +79,7 @@ def test_a_refusal_is_raised_at_once(address: str) -> None:
 
 def test_what_may_not_be_done_twice_is_not_made_again(address: str) -> None:
     Handler.script[:] = [None, None]
-    with Client(address, "token", seconds=10) as client:
+    with Client(address, "token", seconds=PATIENCE) as client:
         with pytest.raises(ServiceUnreachable, match="see that the service runs"):
             client.create("m", learner="AIOLI")
         with pytest.raises(ServiceUnreachable):
@@ -85,7 +89,7 @@ def test_what_may_not_be_done_twice_is_not_made_again(address: str) -> None:
 
 def test_patience_has_an_end(address: str) -> None:
     Handler.script[:] = [(503, BUSY)] * 3
-    with Client(address, "token", retries=2, seconds=10) as client, pytest.raises(RequestRefused, match="wait"):
+    with Client(address, "token", retries=2, seconds=PATIENCE) as client, pytest.raises(RequestRefused, match="wait"):
         client.status("m")
     assert len(Handler.asked) == 3
     with pytest.raises(ParameterRefused):
@@ -95,7 +99,7 @@ def test_patience_has_an_end(address: str) -> None:
 def test_many_are_answered_one_by_one(address: str) -> None:
     refused = {"error": {"code": "row_conflict", "message": "another row"}}
     Handler.script[:] = [(200, {"results": [GOOD, refused]}), (200, {"results": [{"id": "a", "label": 1}]})]
-    with Client(address, "token", seconds=10) as client:
+    with Client(address, "token", seconds=PATIENCE) as client:
         first, second = client.predict_many("m", [("a", [1.0]), ("b", {"x": "y"})])
         assert first == Prediction("a", 0.25)
         assert isinstance(second, RequestRefused)
@@ -104,7 +108,7 @@ def test_many_are_answered_one_by_one(address: str) -> None:
 
 def test_calls_without_waiting_are_the_same_calls(address: str) -> None:
     async def ask() -> None:
-        async with AsyncClient(address, "token", seconds=10) as client:
+        async with AsyncClient(address, "token", seconds=PATIENCE) as client:
             assert await client.predict("m", "a", {"x": 1}) == Prediction("a", 0.25)
             several = await asyncio.gather(*(client.predict("m", "a", [1.0]) for _ in range(5)))
             assert several == [Prediction("a", 0.25)] * 5

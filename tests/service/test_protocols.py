@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from patience import PATIENCE
 from served_games import LABELS, ROWS, with_model
 from serving import InProcess, Server
 from thoroughness import FULL
@@ -107,7 +108,7 @@ def test_the_client_of_triton_is_answered(tmp_path: Path) -> None:
         learner = AIOLI()
         learner.learn(ROWS[0], 1, announced=learner.announce(ROWS[0]))
         command = [sys.executable, "-c", CLIENT, f"127.0.0.1:{server.port}", server.read_token, json.dumps(ROWS[:4])]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE, check=False)
         assert done.returncode == 0, done.stderr
         assert json.loads(done.stdout) == [[learner.predict(np.array(row)) for row in ROWS[:4]]] * 2
     finally:
@@ -158,7 +159,7 @@ def test_the_port_of_vowpal_wabbit_answers(tmp_path: Path) -> None:
     server = Server(tmp_path / "folder", "--vw-port", "0")
     try:
         (started,) = (json.loads(line) for line in server.log.read_text().splitlines() if '"started"' in line)
-        with socket.create_connection(("127.0.0.1", started["vw_port"]), timeout=120) as one:
+        with socket.create_connection(("127.0.0.1", started["vw_port"]), timeout=PATIENCE) as one:
             one.sendall(b"1 | a b:2\n-1 | c\n| a b:2\n")
             file = one.makefile("r")
             told = [float(file.readline()) for _ in range(3)]

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE
 from serving import Server, serving
 from thoroughness import FULL
 
@@ -24,10 +25,10 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 def test_more_connections_than_are_allowed_are_closed_and_others_served(server: Server) -> None:
     sockets: list[socket.socket] = []
     try:
-        sockets += [socket.create_connection(("127.0.0.1", server.port), timeout=60) for _ in range(60)]
+        sockets += [socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) for _ in range(60)]
         closed = 0
         for one in sockets[45:]:
-            one.settimeout(60)
+            one.settimeout(PATIENCE)
             try:
                 closed += one.recv(1) == b""
             except ConnectionError:
@@ -36,7 +37,7 @@ def test_more_connections_than_are_allowed_are_closed_and_others_served(server: 
     finally:
         for one in sockets:
             one.close()
-    for _ in range(1200):  # until the server has seen them go
+    for _ in range(6000):  # until the server has seen them go
         try:
             answer = server.get("/health")
             break
@@ -55,10 +56,10 @@ def test_ten_thousand_open_sockets_do_not_keep_others_out(tmp_path: Path) -> Non
     sockets: list[socket.socket] = []
     try:
         with serving(tmp_path / "folder", "--connections", "50") as crowded:
-            sockets += [socket.create_connection(("127.0.0.1", crowded.port), timeout=120) for _ in range(10_000)]
+            sockets += [socket.create_connection(("127.0.0.1", crowded.port), timeout=PATIENCE) for _ in range(10_000)]
             for one in sockets:
                 one.close()
-            answers = (_health_or_none(crowded) for _ in range(2400))
+            answers = (_health_or_none(crowded) for _ in range(6000))
             assert next(answer for answer in answers if answer is not None) == 200
     finally:
         for one in sockets:
@@ -75,7 +76,7 @@ def _health_or_none(server: Server) -> int | None:
 
 
 def test_endless_headers_are_cut_off(server: Server) -> None:
-    with socket.create_connection(("127.0.0.1", server.port), timeout=120) as one:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as one:
         one.sendall(b"GET /health HTTP/1.1\r\n")
         with pytest.raises(ConnectionError):
             _send_headers(one, 50_000)

@@ -2,6 +2,7 @@
 
 import contextlib
 import io
+import random
 import re
 import shlex
 import shutil
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from code_blocks import ROOT, Block, blocks_for
+from patience import PATIENCE
 from serving import Server
 from thoroughness import FULL
 
@@ -28,6 +30,13 @@ TOKEN = "aioli_…"  # as the pages write it
 
 
 def free_port() -> str:
+    """A port that is free, and stays so: it is none of those that the system hands out by itself."""
+    handed_out = Path("/proc/sys/net/ipv4/ip_local_port_range")
+    first = int(handed_out.read_text().split()[0]) if handed_out.exists() else 32768
+    for port in random.sample(range(1025, first), first - 1025):
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("127.0.0.1", port))
+            return str(port)
     with socket.socket() as one:
         one.bind(("127.0.0.1", 0))
         return str(one.getsockname()[1])
@@ -44,7 +53,9 @@ def printed_as_shown(printed: str, block: Block) -> bool:
 
 def run_aioli(command: str) -> str:
     """What a command of aioli prints, run as a shell would run it."""
-    done = subprocess.run([sys.executable, "-m", *shlex.split(command)], check=True, capture_output=True, timeout=300)
+    done = subprocess.run(
+        [sys.executable, "-m", *shlex.split(command)], check=True, capture_output=True, timeout=PATIENCE
+    )
     return done.stdout.decode()
 
 
@@ -101,7 +112,7 @@ def test_the_page_of_the_service_is_played(tmp_path: Path, monkeypatch: pytest.M
                 assert printed_as_shown(printed, block)
             elif block.language == "sh":
                 shell = ["bash", "-ec", asking + text]
-                printed = subprocess.run(shell, check=True, capture_output=True, text=True, timeout=120).stdout
+                printed = subprocess.run(shell, check=True, capture_output=True, text=True, timeout=PATIENCE).stdout
                 asking += "".join(line + "\n" for line in text.splitlines() if line.startswith(("export", "ask()")))
             else:
                 if "rows.parquet" in text:

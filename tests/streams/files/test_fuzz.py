@@ -34,7 +34,7 @@ def check(folder: Path, ending: str, data: bytes, label: str | None, block: int)
         read_or_refuse(path, label)
 
 
-FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+FUZZ = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 
 
 @pytest.mark.parametrize("ending", list(GOOD))
