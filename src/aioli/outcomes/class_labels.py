@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, SnapshotRefused
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = ["ClassLabels", "Classes", "Codes", "Label", "plain_label"]
@@ -57,6 +58,11 @@ class ClassLabels:
     def given(self) -> Plain:
         """The parameter that makes equal labels: "any", or the list of classes."""
         return "any" if self.open else list(self.classes)
+
+    @property
+    def places(self) -> ClassPlaces:
+        """The places of the classes, and of those that may yet come."""
+        return ClassPlaces(len(self), int(self.open))
 
     def code_of(self, label: object) -> int:
         """Return the code of a label that is known; -1 for any other object."""

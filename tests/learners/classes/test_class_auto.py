@@ -15,6 +15,7 @@ from aioli.learners.classes.experts import CLASS_EXPERTS, CLASS_SHARES, experts_
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.codec import to_bytes
 from aioli.states.classes.base_views import BaseViews
 
@@ -279,12 +280,12 @@ def test_the_usual_budget_plays_a_forest_and_the_fast_one_none() -> None:
 
 def test_a_companion_to_which_nobody_listens_leaves_at_the_second_review_and_an_outgrown_one_at_once() -> None:
     beside = [expert for expert in CLASS_EXPERTS if expert.is_companion]
-    companions = Companions.begin(beside, 3, 4, "usual")
+    companions = Companions.begin(beside, 3, ClassPlaces(4), "usual")
     companions.mixture.shares[...] = [1.0, 0.0, 0.0, 0.0]
     assert companions.review(classes=4, columns=3) == set()
     assert companions.review(classes=4, columns=3) == {"naive Bayes", "forest"}
     assert companions.mixture.experts == 1
-    heard = Companions.begin(beside, 3, 100, "usual")
+    heard = Companions.begin(beside, 3, ClassPlaces(100), "usual")
     assert heard.review(classes=100, columns=3) == {"forest"}
 
 

@@ -22,6 +22,7 @@ from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes, Codes, Label
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.outcomes.escape import Escape
 from aioli.outcomes.row_escape import RowEscape
 from aioli.snapshots.tree import Plain, Snapshot
@@ -120,8 +121,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
     # ---- playing
 
     def _begin(self, width: int) -> None:
-        open_ = self._labels.open  # then the last class of the ensemble stands for those that nobody has seen
-        self._ensemble = ClassEnsemble(self._experts, width, len(self._labels) + open_, self._budget, opened=open_)
+        self._ensemble = ClassEnsemble(self._experts, width, self._labels.places, self._budget)
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
         return np.log(self._playing.predict(X))
@@ -267,13 +267,14 @@ class ClassAuto(Remembering, ClassRowsLearner):
         lost, proven = given.array("before", (2,)).tolist()
         learner._before = lost, proven
         ensemble = learner._ensemble
-        if ensemble is not None and (ensemble.known != len(learner._labels) or ensemble.opened > learner._labels.open):
-            raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {ensemble.known} classes")
+        places = learner._labels.places
+        if ensemble is not None and ensemble.places not in (places, ClassPlaces(places.known)):
+            raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {ensemble.places.known} classes")
         if "row escape" in given.parts:
             learner._row_escape = RowEscape.restore(given.part("row escape"))
-        elif learner._labels.open and ensemble is not None and not ensemble.opened:  # of a version that only counted
+        elif ensemble is not None and ensemble.places != places:  # of a version that only counted
             ensemble.open_up()
-            learner._row_escape = RowEscape.after(ensemble.known)
+            learner._row_escape = RowEscape.after(places.known)
         return learner
 
     def __repr__(self) -> str:

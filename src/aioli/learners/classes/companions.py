@@ -1,7 +1,8 @@
 """Companions of the softmax learners behind `Auto` for many classes: mixed with what those say together."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -10,8 +11,9 @@ from aioli.learners.classes.experts import CLASS_SHARES, ClassExpert, ExpertStat
 from aioli.learners.classes.first_two import FirstTwoState
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.outcomes.class_labels import Codes
-from aioli.states.classes.forest import ClassForestState
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.states.classes.mixture import ClassMixture
+from aioli.states.classes.shared import SharedState
 
 __all__ = ["Companions", "Player"]
 
@@ -30,6 +32,13 @@ class Player:
     def __post_init__(self) -> None:
         self.reads = self.expert.view.name
 
+    def open_up(self, places: ClassPlaces) -> None:
+        """Make room for unseen classes, where the expert speaks of them."""
+        if self.expert.classes(places) > self.state.classes:
+            self.state.add_class()
+        if isinstance(self.state, SharedState):
+            self.state.open_up()
+
 
 @dataclass
 class Companions:
@@ -42,13 +51,11 @@ class Companions:
     mixture: ClassMixture
 
     @classmethod
-    def begin(
-        cls, experts: Sequence[ClassExpert], width: int, classes: int, budget: str, *, opened: bool = False
-    ) -> Self:
+    def begin(cls, experts: Sequence[ClassExpert], width: int, places: ClassPlaces, budget: str) -> Self:
         """Return companions that have seen nothing."""
         prior = np.array([TOGETHER, *(expert.prior for expert in experts), COUNTED])
-        players = [Player(expert, expert.state(width, classes, budget, opened)) for expert in experts]
-        return cls(players, ClassMixture(prior, classes))
+        players = [Player(expert, expert.state(width, places, budget)) for expert in experts]
+        return cls(players, ClassMixture(prior, places.count))
 
     def announce(self, said: Matrix, Z: Cube) -> Matrix:
         """Return the probabilities of all together, for rows of which the softmax learners said this."""
@@ -95,12 +102,20 @@ class Companions:
     def _with(self, said: Matrix, Z: Cube) -> Cube:
         """Return the logarithms of what is said together, in front of what each companion announced."""
         everybody = np.concatenate([np.log(said)[None], Z])
-        self.abstain(everybody)
+        for abstain in self.abstaining(everybody):
+            abstain()
         return everybody
 
-    def abstain(self, Z: Cube) -> None:
-        """Let a forest say of a class that nobody has seen what the softmax learners, the first in Z, say together."""
-        for i, player in enumerate(self.players, 1):
-            if isinstance(player.state, ClassForestState) and player.state.opened:
-                Z[i, :, -1] = Z[0, :, -1]
-                Z[i, :, :-1] += np.log(np.maximum(-np.expm1(Z[0, :, -1]), LEAST))[:, None]
+    def abstaining(self, Z: Cube) -> list[Callable[[], None]]:
+        """Return the calls that let whoever says nothing of the unseen class say what the softmax learners say.
+
+        These are the first in Z, all together.
+        """
+        silent = [i for i, player in enumerate(self.players, 1) if player.state.classes < self.mixture.classes]
+        return [partial(_abstain, Z[0], Z[i]) for i in silent]
+
+
+def _abstain(together: Matrix, own: Matrix) -> None:
+    """Take the last class's logarithms from what is said together; the other classes share the rest."""
+    own[:, -1] = together[:, -1]
+    own[:, :-1] += np.log(np.maximum(-np.expm1(together[:, -1]), LEAST))[:, None]

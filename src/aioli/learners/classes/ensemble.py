@@ -23,12 +23,12 @@ from aioli.learners.classes.prepared_row import PreparedRow
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.class_labels import Codes
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.against_rest import RestState
 from aioli.states.classes.base_views import BaseViews
-from aioli.states.classes.forest import ClassForestState
 from aioli.states.classes.mixture import ClassMixture
-from aioli.states.classes.shared import FEWEST, SharedState
+from aioli.states.classes.shared import FEWEST
 from aioli.states.classes.views import SeenView
 
 __all__ = ["ClassEnsemble"]
@@ -53,30 +53,25 @@ class ClassEnsemble:
     ----------
     experts
         How many may play, the first of those for the number of classes; None for all.
-    columns, classes
-        How many there are at the beginning.
+    columns, places
+        How many columns there are, and which places of classes, at the beginning.
     budget
         "fast", "usual" or "best": whether a forest plays, and how large it is.
-    opened
-        Whether the last class stands for all that nobody has seen. The row that brings a class is learned as of this
-        one, once `add_class` has made room for another to stand in its place.
     """
 
-    def __init__(
-        self, experts: int | None, columns: int, classes: int, budget: str = "usual", *, opened: bool = False
-    ) -> None:
-        self.experts, self.budget, self.opened = experts, budget, opened
+    def __init__(self, experts: int | None, columns: int, places: ClassPlaces, budget: str = "usual") -> None:
+        self.experts, self.budget, self._unseen = experts, budget, places.unseen
         self.rounds = 0
         self.bases = BaseViews(columns)
         self.views: dict[str, SeenView] = {}  # by name
         self.players: list[Player] = []
         self.retired: set[str] = set()
         self._row: PreparedRow | None = None  # until somebody joins or leaves, or an array is replaced
-        starting = experts_for(classes - opened, columns, budget)[:experts]
+        starting = experts_for(places.known, columns, budget)[:experts]
         beside = [expert for expert in starting if expert.is_companion]
-        self.companions = Companions.begin(beside, columns, classes, budget, opened=opened) if beside else None
+        self.companions = Companions.begin(beside, columns, places, budget) if beside else None
         starting = [expert for expert in starting if not expert.is_companion]
-        self.mixture = ClassMixture(np.array([*(expert.prior for expert in starting), SHARES_PRIOR]), classes)
+        self.mixture = ClassMixture(np.array([*(expert.prior for expert in starting), SHARES_PRIOR]), places.count)
         for expert in starting:
             self._begin(expert)
 
@@ -87,8 +82,13 @@ class ClassEnsemble:
 
     @property
     def classes(self) -> int:
-        """How many classes there are."""
+        """How many classes have a place in what is announced."""
         return self.mixture.classes
+
+    @property
+    def places(self) -> ClassPlaces:
+        """The places of the classes seen or declared, and of those that nobody has seen."""
+        return ClassPlaces(self.mixture.classes - self._unseen, self._unseen)
 
     @property
     def shares(self) -> dict[str, float]:
@@ -97,18 +97,13 @@ class ClassEnsemble:
         shares = dict(zip(names, self.mixture.shares.tolist(), strict=True))
         return shares if self.companions is None else self.companions.shares(shares)
 
-    @property
-    def known(self) -> int:
-        """How many classes have been seen or declared."""
-        return self.classes - self.opened
-
     def proven(self, tight: bool = False) -> tuple[float, float] | None:
         """Return the certificate of the expert that proves a bound, and the losses that it is about.
 
         None where no such expert has played from the first row.
         """
         states = [player.state for player in self.players if isinstance(player.state, RestState)]
-        return states[0].proven(self.known, tight) if states else None
+        return states[0].proven(self.places.known, tight) if states else None
 
     # ---- playing
 
@@ -133,9 +128,7 @@ class ClassEnsemble:
     def prepared(self) -> PreparedRow:
         """Return room for a single row, and all that it takes to play it."""
         if self._row is None:
-            self._row = PreparedRow(
-                self.bases, self.views, self.players, self.mixture, self.companions, opened=self.opened
-            )
+            self._row = PreparedRow(self.bases, self.views, self.players, self.mixture, self.companions)
         return self._row
 
     def play_row(self, row: PreparedRow, code: int, weight: float) -> Matrix:
@@ -185,16 +178,13 @@ class ClassEnsemble:
     # ---- who plays
 
     def open_up(self) -> Self:
-        """Add one class that stands for all that nobody has seen, behind those known; return the ensemble."""
-        self.opened, self._row = True, None
-        for player in self._everybody:
-            if isinstance(player.state, (SharedState, ClassForestState)):
-                player.state.open_up()
-            else:
-                player.state.add_class()
+        """Make a place for all classes that nobody has seen, behind those known; return the ensemble."""
+        self._unseen, self._row = 1, None
         self.mixture.add_class()
         if self.companions is not None:
             self.companions.mixture.add_class()
+        for player in self._everybody:
+            player.open_up(self.places)
         return self
 
     def add_class(self) -> None:
@@ -206,9 +196,9 @@ class ClassEnsemble:
         if self.companions is not None:
             self.companions.add_class()
             if self.rounds < REVIEW:  # many classes in the first rows: each would make a forest's nodes anew
-                self.retired |= self.companions.dismiss_outgrown(self.known, self.columns)
+                self.retired |= self.companions.dismiss_outgrown(self.places.known, self.columns)
         playing = {player.expert for player in self._everybody}
-        for expert in experts_for(self.known, self.columns, self.budget)[: self.experts]:
+        for expert in experts_for(self.places.known, self.columns, self.budget)[: self.experts]:
             if expert not in playing and expert.name not in self.retired and not expert.is_companion:
                 total = sum(player.expert.prior for player in self.players) + expert.prior + SHARES_PRIOR
                 self.mixture = self.mixture.joined(expert.prior / total)
@@ -223,10 +213,10 @@ class ClassEnsemble:
             view = self.views.get(expert.view.name) or SeenView(expert.view, self.columns)
             self.views[expert.view.name] = view
             width = view.width
-        self.players.append(Player(expert, expert.state(width, self.classes, self.budget, self.opened)))
+        self.players.append(Player(expert, expert.state(width, self.places, self.budget)))
 
     def _is_outgrown(self, expert: ClassExpert) -> bool:
-        return not expert.plays(self.known, self.columns)
+        return not expert.plays(self.places.known, self.columns)
 
     def _review(self) -> None:
         """Retire the experts that have no influence, now and at the last review, and those outgrown and outplayed."""
@@ -241,7 +231,7 @@ class ClassEnsemble:
             player.negligible = bool(negligible[i])
         self._retire(leaving)
         if self.companions is not None:
-            self.retired |= self.companions.review(self.known, self.columns)
+            self.retired |= self.companions.review(self.places.known, self.columns)
 
     def _retire(self, leaving: Sequence[int]) -> None:
         if not leaving:
@@ -271,7 +261,7 @@ class ClassEnsemble:
             "experts": self.experts,
             "budget": self.budget,
             "rounds": self.rounds,
-            "opened": self.opened,
+            "opened": self._unseen > 0,
             "playing": names,
             "retired": sorted(self.retired),
         }
@@ -292,9 +282,9 @@ class ClassEnsemble:
             raise SnapshotRefused(f"in a ClassEnsemble, the experts are {names}, not those of this version")
         bases, mixture = BaseViews.restore(given.part("bases")), ClassMixture.restore(given.part("mixture"))
         budget = given.text("budget") if "budget" in given.values else "fast"  # before there were budgets
-        made = cls(1, 0, 0, require_budget(budget))
+        made = cls(1, 0, ClassPlaces(0), require_budget(budget))
         made.experts, made.rounds, made.retired = given.optional_whole("experts"), given.whole("rounds"), set(retired)
-        made.opened = "opened" in given.values and given.flag("opened")
+        made._unseen = int("opened" in given.values and given.flag("opened"))
         made.bases, made.mixture, made.views = bases, mixture, {}
         made.players, made.companions = [], None
         if "companions" in given.parts:
@@ -303,7 +293,7 @@ class ClassEnsemble:
         for i, name in enumerate(names):
             part = given.part(f"state{i}")
             expert = known[name]
-            state = FirstTwoState.restore(part) if expert == FIRST_TWO else expert.restored(part, made.opened)
+            state = FirstTwoState.restore(part) if expert == FIRST_TWO else expert.restored(part, made.places)
             player = Player(expert, state, bool(negligible[i]))
             if player.reads != ROW and player.reads not in made.views:
                 part = given.part(f"view{len(made.views)}")
@@ -314,7 +304,7 @@ class ClassEnsemble:
                 made.players.append(player)
             width = bases.width if player.reads == ROW else made.views[player.reads].width
             columns = bases.width if player.reads == ROW else made.views[player.reads].columns
-            if (columns, width, state.classes) != (bases.width, state.width, mixture.classes):
+            if (columns, width, state.classes) != (bases.width, state.width, expert.classes(made.places)):
                 raise SnapshotRefused(f"the state of {name} is of another width, or of other classes")
         shares = [mixture] if made.companions is None else [mixture, made.companions.mixture]
         if sum(each.experts for each in shares) != len(names) + len(shares) - 1 or mixture.experts != len(made.players):

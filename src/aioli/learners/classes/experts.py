@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from aioli.errors import ParameterRefused
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.against_rest import RestState
@@ -81,17 +82,22 @@ class ClassExpert:
         """The share of the mixture that it begins with, not yet normalised: most streams do not drift."""
         return 3.0 if self.forgetting == 1.0 and not self.is_companion else 1.0
 
-    def state(self, width: int, classes: int, budget: str, opened: bool) -> ExpertState:
-        """Return a fresh state of its game; where `opened`, the last class stands for those that nobody has seen."""
+    def classes(self, places: ClassPlaces) -> int:
+        """Return how many of the places it speaks of: a forest knows nothing of a class that nobody has seen."""
+        return places.known if self.kind == "forest" else places.count
+
+    def state(self, width: int, places: ClassPlaces, budget: str) -> ExpertState:
+        """Return a fresh state of its game."""
+        classes = self.classes(places)
         if self.certified:
             return RestState(GAMES, width, classes)
         if self.kind == "naive Bayes":
             return NaiveBayesState(width, classes)
         if self.kind == "forest":
-            return ClassForestState(width, classes, TREES[budget], opened=opened)
-        return SharedState(SharedSpec(forgetting=self.forgetting, opened=opened), width, classes)
+            return ClassForestState(width, classes, TREES[budget])
+        return SharedState(self._spec(places), width, classes)
 
-    def restored(self, snapshot: Snapshot, opened: bool) -> ExpertState:
+    def restored(self, snapshot: Snapshot, places: ClassPlaces) -> ExpertState:
         """Return the state of a snapshot of its game."""
         if self.certified:
             return RestState.restore(snapshot, GAMES)
@@ -99,7 +105,10 @@ class ClassExpert:
             return NaiveBayesState.restore(snapshot)
         if self.kind == "forest":
             return ClassForestState.restore(snapshot)
-        return SharedState.restore(snapshot, SharedSpec(forgetting=self.forgetting, opened=opened))
+        return SharedState.restore(snapshot, self._spec(places))
+
+    def _spec(self, places: ClassPlaces) -> SharedSpec:
+        return SharedSpec(forgetting=self.forgetting, unseen=places.unseen)
 
     def plays(self, classes: int, columns: int) -> bool:
         """Return whether it is played where there are so many classes and columns."""

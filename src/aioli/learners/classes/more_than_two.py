@@ -5,6 +5,7 @@ from aioli.learners.classes.companions import Player
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import FIRST_TWO
 from aioli.learners.classes.first_two import FirstTwoState, TwoClasses
+from aioli.outcomes.class_places import ClassPlaces
 from aioli.states.classes.shared import SharedState
 from aioli.states.mixture.views import Views
 
@@ -16,7 +17,7 @@ def ensemble_after_two(two: TwoClasses, linear: DenseEnsemble | None, budget: st
 
     What the columns have shown to its linear experts stays, and so do the coefficients of those played here too.
     """
-    made = ClassEnsemble(None, two.n_features_ or 0, 2, budget)
+    made = ClassEnsemble(None, two.n_features_ or 0, ClassPlaces(2), budget)
     if linear is not None and linear.views is not None:
         _take_over(made, linear, linear.views)
     made.mixture = made.mixture.joined(0.5)

@@ -30,8 +30,6 @@ class PreparedRow:
         players: Sequence[Player],
         mixture: ClassMixture,
         companions: Companions | None,
-        *,
-        opened: bool,
     ) -> None:
         self.X: Matrix = np.empty((1, bases.width))
         self.codes: Codes = np.zeros(1, np.int64)
@@ -52,8 +50,7 @@ class PreparedRow:
         calls.append(combine)
         if companions is not None:
             calls.append(partial(np.log, self.announced, out=above[0]))
-            if opened:
-                calls.append(partial(companions.abstain, above))
+            calls += companions.abstaining(above)
             self.announced, combine = companions.mixture.prepared(above, self.codes, self.weights)
             calls.append(combine)
         self._calls = calls

@@ -26,18 +26,18 @@ FEWEST = 8  # rows that are worth a block
 class SharedSpec:
     """Hold the parameters of a shared game: ridge λ, radius B of the curvature, and what is kept each row, ρ.
 
-    Where `opened`, the last class stands for those that nobody has seen.
+    `unseen` counts the last classes that stand for those which nobody has seen: 1 or 0.
     """
 
     ridge: float = 0.1
     radius: float = 3.0
     forgetting: float = 1.0
-    opened: bool = False
+    unseen: int = 0
 
     @property
     def rules(self) -> Vector:
         """The parameters, as the compiled loops read them."""
-        return np.array([self.ridge, self.radius, self.forgetting, float(self.opened)])
+        return np.array([self.ridge, self.radius, self.forgetting, float(self.unseen)])
 
 
 class SharedState:
@@ -151,9 +151,8 @@ class SharedState:
         self.W = np.vstack([self.W, line])
 
     def open_up(self) -> None:
-        """Let one further class stand for those that nobody has seen."""
-        self.add_class()
-        self.spec = replace(self.spec, opened=True)
+        """Let the last class stand for those that nobody has seen."""
+        self.spec = replace(self.spec, unseen=1)
         self._rules = self.spec.rules
 
     def snapshot(self) -> Snapshot:
