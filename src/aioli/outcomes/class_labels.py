@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, SnapshotRefused
 from aioli.outcomes.class_places import ClassPlaces
-from aioli.snapshots.tree import Plain, Snapshot
+from aioli.snapshots.tree import Snapshot
 
 __all__ = ["ClassLabels", "Classes", "Codes", "Label", "plain_label"]
 
@@ -55,7 +55,7 @@ class ClassLabels:
         return len(self.classes)
 
     @property
-    def given(self) -> Plain:
+    def given(self) -> list[Label] | Literal["any"]:
         """The parameter that makes equal labels: "any", or the list of classes."""
         return "any" if self.open else list(self.classes)
 

@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused
 from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
-from aioli.learners.classes.late_logits import as_log_probabilities, log_remainders
+from aioli.learners.classes.unseen_class import AllDeclared, UnseenByCounts, UnseenClass
 from aioli.learners.column_names import NamedColumns
 from aioli.learners.ledger import Ledger
 from aioli.learners.predicting import Checked
 from aioli.learners.protocol import Capability
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import ClassLabels, Codes, Label, plain_label
-from aioli.outcomes.escape import Escape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.streams.matrices import names_in
@@ -29,8 +28,8 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
     """A learner of many classes, whose rows pass the border once and are then played as checked rows of one kind.
 
     A subclass writes `_rows` (the border), `_among_known`, which predicts among the classes known, and `_play_rows`,
-    which learns. Both see codes and logarithms of probabilities of the known classes only: the escape to unknown ones
-    is played here.
+    which learns. Both see codes and logarithms of probabilities of the known classes only: an unseen one has its share
+    here, unless the subclass takes another `_unseen_class`.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         self._widest = widest
         self._rounds, self._late = 0, 0
         self._loss = 0.0
-        self._escape = Escape()  # played where classes may appear
+        self._unseen = self._unseen_class()
         self._ledger = Ledger()
 
     # ---- what a subclass writes
@@ -71,18 +70,19 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         """Return the logarithms of the probabilities of the known classes, each row as if it came next."""
 
     @abstractmethod
-    def _play_rows(
-        self, rows: Checked, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
-    ) -> Vector | None:
+    def _play_rows(self, rows: Checked, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
         """Learn from the rows in order; `log_p`, of -inf, receives what is said among the classes known before each.
 
-        `is_new` marks the rows that bring a class, whose codes follow those known. Returns how likely the learner
-        thought an unseen class in each row, or None where only the counts of classes speak of it.
+        `is_new` marks the rows that bring a class, whose codes follow those known.
         """
 
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
         """Return nats of regret proven not to have been exceeded."""
+
+    def _unseen_class(self) -> UnseenClass:
+        """Return the class that stands for those which nobody has seen, before the first row."""
+        return UnseenByCounts() if self._labels.open else AllDeclared()
 
     # ---- what it knows
 
@@ -107,11 +107,12 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
 
         Most learners announce it for every row; `escape_many` is what is announced for certain rows.
         """
-        return self._escape.probability if self._labels.open else 0.0
+        return self._unseen.probability
 
     def escape_many(self, X: object) -> Vector:
         """Return, for each row, the probability announced for a class that nobody has seen; changes nothing."""
-        return np.full(len(self._rows(X)), self.escape)
+        rows = self._rows(X)
+        return self._unseen.shares(len(rows), lambda: self._among_known(rows))
 
     # ---- predicting
 
@@ -132,12 +133,7 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         return self._logits(self._rows(X))
 
     def _logits(self, rows: Checked) -> Matrix:
-        return self._among_known(rows) + self._log_known() if len(self._labels) else np.empty((len(rows), 0))
-
-    def _log_known(self) -> float:
-        """Return the logarithm of the probability that the next class is a known one."""
-        escape = self.escape
-        return math.log1p(-escape) if escape < 1.0 else -math.inf
+        return self._unseen.announced(self._among_known(rows)) if len(self._labels) else np.empty((len(rows), 0))
 
     # ---- learning
 
@@ -205,39 +201,23 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
                 raise ParameterRefused(message, parameter="logits", value=logits)
             self._ledger.check(announced.tickets, len(rows))
             logits = announced.logits
-        late = None if logits is None else as_log_probabilities(logits, len(rows), known, open_=self._labels.open)
+        late = None if logits is None else self._unseen.as_announced(logits, len(rows), known)
         is_new = np.zeros(len(rows), dtype=bool)
         if new:
             is_new[[int(np.argmax(codes == len(self._labels) + j)) for j in range(len(new))]] = True
-        log_p = np.full((len(rows), known), -math.inf)
-        unseen = self._play_rows(rows, codes, stakes, is_new, log_p)
+        said = np.full((len(rows), known + self._unseen.places), -math.inf)
+        self._play_rows(rows, codes, stakes, is_new, said)
         self._labels.add(new)
-        log_p = self._with_escape(log_p, codes, is_new, unseen)
-        log_p = log_p if late is None else late
+        log_p = self._unseen.play(said, codes, is_new)
+        if late is not None:
+            log_p = self._unseen.with_remainders(late, codes)
         own = log_p[np.arange(len(rows)), codes]
-        if late is not None and self._labels.open:  # a class not known when the row was announced
-            unknown = np.flatnonzero(np.isinf(own))
-            own[unknown] = log_remainders(late[unknown])
-            log_p[unknown, codes[unknown]] = own[unknown]
         self._rounds += len(rows)
         self._late += 0 if late is None else len(rows)
         self._loss -= float(stakes @ own)
         if announced is not None:
             self._ledger.settle(announced.tickets)
         return log_p
-
-    def _with_escape(self, log_p: Matrix, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Matrix:
-        """Return what is announced where new classes may come, and count the classes of the rows."""
-        if self._labels.open:
-            escape = self._play_escape(codes, is_new, unseen)
-            with np.errstate(divide="ignore"):
-                log_p += np.log1p(-escape)[:, None]
-            log_p[is_new, codes[is_new]] = np.log(escape[is_new])
-        return log_p
-
-    def _play_escape(self, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Vector:  # noqa: ARG002  (for those who override it)
-        """Return the probability of a new class that was announced for each row, and count the classes."""
-        return self._escape.play(codes)
 
     # ---- within
 
@@ -249,7 +229,7 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         """Take what is counted here from a snapshot."""
         self._labels = ClassLabels.restore(snapshot.part("labels"))
         self._rounds, self._late = snapshot.whole("rounds"), snapshot.whole("late")
-        self._escape = Escape.restore(snapshot.part("escape"))
+        self._unseen = self._unseen_class().recall(snapshot, len(self._labels))
         self._loss = snapshot.number("loss")
         if "ledger" in snapshot.parts:
             self._ledger = Ledger.restore(snapshot.part("ledger"))
@@ -257,15 +237,15 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
 
     @property
     def _parts(self) -> dict[str, Snapshot]:
-        """The parts of a snapshot that are kept here: labels, escape, and the announcements where there were any."""
+        """The parts of a snapshot that are kept here: labels, the unseen class, and announcements where there were."""
         ledger = {"ledger": self._ledger.snapshot()} if self._ledger.issued else {}
-        return {"labels": self._labels.snapshot(), "escape": self._escape.snapshot(), **ledger}
+        return {"labels": self._labels.snapshot(), **self._unseen.parts(), **ledger}
 
     def _promised(self, theorem: float) -> float:
         """Return what the theorem and the escape's code length promise together; late labels are not promised for."""
         if self._late:
             return math.inf
-        return theorem + (self._escape.code_length() if self._labels.open else 0.0)
+        return theorem + self._unseen.code_length()
 
     def _repr_suffix(self) -> str:
         """Return rows, classes, mean loss and certificate as a comment behind the repr; empty before the first row."""

@@ -14,7 +14,6 @@ from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes, Codes, Label
-from aioli.outcomes.escape import Escape
 from aioli.outcomes.spec import GameSpec
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
@@ -142,8 +141,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
                 if loss == loss:
                     self._rounds += 1
                     self._loss += loss
-                    if self._labels.open:
-                        self._escape.play(np.array([code]))
+                    self._unseen.meet(code)
                     return p
         return super().learn(x, y, weight, logits, announced)
 
@@ -242,7 +240,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
         places, new = learner._labels.encode(list(labels), 2)
         learner._labels.add(new)
         learner._set(state_of_two(structure, state, len(learner._labels), places))
-        learner._escape = Escape.after(int(state.tally[Tally.ROUNDS]), len(learner._labels))
+        learner._unseen.begin_after(int(state.tally[Tally.ROUNDS]), len(learner._labels))
         learner._rounds, learner._loss = int(state.tally[Tally.ROUNDS]), float(state.tally[Tally.LOSS])
         learner._names = names
         return learner
@@ -284,7 +282,7 @@ class ClassAIOLI(Remembering, ClassRowsLearner):
             self._set(restore_state(other._state.snapshot()))
         self._labels.add(new)
         self._rounds += other._rounds
-        self._escape.merge(other._escape, places)
+        self._unseen.merge(other._unseen, places)
         self._late += other._late
         self._loss += other._loss
         self._names = self._names or other._names

@@ -5,26 +5,24 @@ from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import with_budget
 from aioli.learners.classes.announcements import LateClasses
-from aioli.learners.classes.class_rows import ClassRows, ClassRowsLearner
+from aioli.learners.classes.class_rows import ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
 from aioli.learners.classes.first_two import TwoClasses
 from aioli.learners.classes.more_than_two import ensemble_after_two
 from aioli.learners.classes.prepared_row import PreparedRow
+from aioli.learners.classes.unseen_class import AllDeclared, UnseenByRow, UnseenClass
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes, Codes, Label
 from aioli.outcomes.class_places import ClassPlaces
-from aioli.outcomes.escape import Escape
-from aioli.outcomes.row_escape import RowEscape
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
@@ -33,7 +31,6 @@ from aioli.streams.rows import load_rows
 __all__ = ["ClassAuto"]
 
 AFTER_TWO = ", and models of two classes before"
-NO_NEW_CLASS = np.zeros(1, np.bool_)  # for a single row of a known class
 AGAINST_REST = "one model a class of the standard view, each scored as a game of two classes"
 
 
@@ -81,7 +78,6 @@ class ClassAuto(Remembering, ClassRowsLearner):
         super().__init__(classes, intercept=False, widest=LONGEST)
         self._ensemble: ClassEnsemble | None = None
         self._weights: Vector = np.zeros(len(self._labels))  # of the rows of each class
-        self._row_escape = RowEscape()  # played where classes may appear
         self._before = 0.0, 0.0  # of a game of two classes that went before: its loss, and its certificate
 
     # ---- one row
@@ -109,10 +105,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     def _learn_known(self, ensemble: ClassEnsemble, row: PreparedRow, code: int) -> Vector:
         """Learn from a row of weight 1 that has passed the border, whose class is known."""
-        log_p: Vector = np.log(ensemble.play_row(row, code, 1.0)[0])
-        if self._labels.open:
-            known, unseen = _split(log_p[None], np.array([len(self._labels)]))
-            log_p = known[0] + np.log1p(-self._play_escape(row.codes, NO_NEW_CLASS, unseen))
+        log_p = self._unseen.play_known(np.log(ensemble.play_row(row, code, 1.0)[0]), row.codes)
         self._weights[code] += 1.0
         self._rounds += 1
         self._loss -= log_p[code].item()
@@ -120,41 +113,14 @@ class ClassAuto(Remembering, ClassRowsLearner):
 
     # ---- playing
 
+    def _unseen_class(self) -> UnseenClass:
+        return UnseenByRow() if self._labels.open else AllDeclared()
+
     def _begin(self, width: int) -> None:
         self._ensemble = ClassEnsemble(self._experts, width, self._labels.places, self._budget)
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
         return np.log(self._playing.predict(X))
-
-    def _play_rows(
-        self, rows: ClassRows, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
-    ) -> Vector | None:
-        if not self._labels.open:
-            return super()._play_rows(rows, codes, stakes, is_new, log_p)
-        wide = np.full((len(rows), log_p.shape[1] + 1), -math.inf)
-        super()._play_rows(rows, codes, stakes, is_new, wide)
-        log_p[...], unseen = _split(wide, len(self._labels) + np.cumsum(is_new) - is_new)
-        return unseen
-
-    def _play_escape(self, codes: Codes, is_new: NDArray[np.bool_], unseen: Vector | None) -> Vector:
-        counted = self._escape.play(codes)
-        return counted if unseen is None else self._row_escape.play(counted, unseen, is_new)
-
-    def _logits(self, rows: ClassRows) -> Matrix:
-        if not self._labels.open or self.n_features_ is None:
-            return super()._logits(rows)
-        known, unseen = self._known_and_unseen(rows)
-        return known + np.log1p(-self._row_escape.announce(self.escape, unseen))[:, None]
-
-    def escape_many(self, X: object) -> Vector:
-        """Return, for each row, the probability announced for a class that nobody has seen; changes nothing."""
-        if not self._labels.open or self.n_features_ is None:
-            return super().escape_many(X)
-        return self._row_escape.announce(self.escape, self._known_and_unseen(self._rows(X))[1])
-
-    def _known_and_unseen(self, rows: ClassRows) -> tuple[Matrix, Vector]:
-        said = self._among_known(rows)
-        return _split(said, np.full(len(said), len(self._labels)))
 
     def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
         np.add.at(self._weights, codes, stakes)
@@ -186,7 +152,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         learner._ensemble = ensemble_after_two(two, linear, budget)
         learner._rounds, learner._loss = two.rounds, two.loss
         learner._before = two.loss, proven
-        learner._escape, learner._row_escape = Escape.after(two.rounds, 2), RowEscape.after(2)
+        learner._unseen.begin_after(two.rounds, 2)
         return learner
 
     # ---- what it knows
@@ -250,8 +216,6 @@ class ClassAuto(Remembering, ClassRowsLearner):
         parts = self._parts
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
-        if self._labels.open:
-            parts["row escape"] = self._row_escape.snapshot()
         arrays = {"weights": self._weights.copy(), "before": np.array(self._before)}
         return Snapshot(type(self).__name__, {"parameters": parameters, **self._counts()}, arrays, parts)
 
@@ -270,27 +234,11 @@ class ClassAuto(Remembering, ClassRowsLearner):
         places = learner._labels.places
         if ensemble is not None and ensemble.places not in (places, ClassPlaces(places.known)):
             raise SnapshotRefused(f"in a {given.kind}, the ensemble knows {ensemble.places.known} classes")
-        if "row escape" in given.parts:
-            learner._row_escape = RowEscape.restore(given.part("row escape"))
-        elif ensemble is not None and ensemble.places != places:  # of a version that only counted
+        if ensemble is not None and ensemble.places != places:  # of a version that only counted
             ensemble.open_up()
-            learner._row_escape = RowEscape.after(places.known)
         return learner
 
     def __repr__(self) -> str:
         experts = f"experts={self.experts}, " if self.experts is not None else ""
         budget = f", budget={self.budget!r}" if self.budget != "usual" else ""
         return f"Auto({experts}classes={self.classes!r}{budget}){self._repr_suffix()}"
-
-
-def _split(log_p: Matrix, known: Codes) -> tuple[Matrix, Vector]:
-    """Return the logarithms among the classes known before each row, and the probability of an unseen one.
-
-    In each row the unseen one stands behind those known; the other columns are -inf, and so are all of a first row.
-    """
-    rows = np.arange(len(log_p))
-    unseen = np.exp(log_p[rows, known])
-    log_p = log_p.copy()
-    log_p[rows, known] = -math.inf
-    total = np.exp(log_p).sum(axis=1)
-    return log_p[:, :-1] - np.log(np.where(total > 0.0, total, 1.0))[:, None], unseen

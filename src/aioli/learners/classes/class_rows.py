@@ -67,13 +67,12 @@ class ClassRowsLearner(PlaysClasses[ClassRows]):
 
     def _play_rows(
         self, rows: ClassRows, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix
-    ) -> Vector | None:
+    ) -> None:
         if self.n_features_ is None:
             self._begin(rows.width)
         for start, chunk in rows:
             part = slice(start, start + len(chunk))
             self._play_chunk(chunk, codes[part], stakes[part], is_new[part], log_p[part])
-        return None
 
     def _play_chunk(self, X: Matrix, codes: Codes, stakes: Vector, is_new: NDArray[np.bool_], log_p: Matrix) -> None:
         """Play rows in order, a class being added in front of the row that brings it."""

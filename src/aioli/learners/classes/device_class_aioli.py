@@ -7,7 +7,6 @@ import numpy as np
 from aioli.errors import DeviceFull, ParameterRefused
 from aioli.learners.classes.announcements import LateClasses
 from aioli.learners.classes.class_aioli import ClassAIOLI
-from aioli.learners.classes.late_logits import as_log_probabilities
 from aioli.learners.on_device import CopiedOnDevice, on_the_cpu, telling_of_memory
 from aioli.numerics.compiling import Matrix
 from aioli.numerics.pytorch import require_device
@@ -62,7 +61,7 @@ class DeviceClassAIOLI(CopiedOnDevice[ClassAIOLI], ClassAIOLI):
         own = ClassAIOLI.restore(learner.snapshot())
         there = cls(own.radius, own.ridge, own.intercept, own.classes, device)
         there._names, there._rounds, there._late, there._loss = own._names, own._rounds, own._late, own._loss
-        there._escape, there._ledger = own._escape, own._ledger
+        there._unseen, there._ledger = own._unseen, own._ledger
         if game is not None:
             there._set(DeviceSharedGame.of(game, there.device))
         return there
@@ -92,9 +91,7 @@ class DeviceClassAIOLI(CopiedOnDevice[ClassAIOLI], ClassAIOLI):
                 labels = [self.classes_[code] for code in codes.tolist()]
                 if announced is not None:
                     self._ledger.check(announced.tickets, len(rows))
-                late = (
-                    None if logits is None else as_log_probabilities(logits, len(rows), len(self._labels), open_=False)
-                )
+                late = None if logits is None else self._unseen.as_announced(logits, len(rows), len(self._labels))
                 said = np.empty((len(rows), len(self.classes_)))
                 for first in range(0, len(rows), piece):
                     part = slice(first, first + piece)

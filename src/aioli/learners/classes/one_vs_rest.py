@@ -188,7 +188,7 @@ class OneVsRest(Parametrised, RemembersParts, PlaysClasses[PassedRows]):
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of(cls.__name__)
         labels = ClassLabels.restore(given.part("labels"))
-        made = cls(restore_learner(given.part("learner")), "any" if labels.open else labels.classes)
+        made = cls(restore_learner(given.part("learner")), labels.given)
         made._absent = restore_learner(given.part("absent"))
         made._games = [restore_learner(given.part(f"class {k}")) for k in range(len(labels))]
         kinds = {type(game) for game in (made.learner, made._absent, *made._games)}
