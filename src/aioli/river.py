@@ -11,7 +11,7 @@ from aioli.errors import LabelRefused, RowRefused
 from aioli.learners.aioli import AIOLI
 from aioli.learners.dictionary_game import DictionaryGame
 from aioli.learners.dictionary_rows import RowWeights
-from aioli.learners.protocol import AnyLearner, TurnsToClasses
+from aioli.learners.protocol import AnyLearner
 from aioli.numerics.compiling import Vector
 from aioli.streams.dictionaries import ENCODE, Item, refused_value
 from aioli.streams.files.table import Features
@@ -30,7 +30,7 @@ __all__ = ["AIOLIClassifier"]
 WORDS = (str, date, time, type(None))  # what is encoded, and no number
 
 
-class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
+class AIOLIClassifier(MiniBatchClassifier):
     r"""Online logistic regression as a River classifier of any number of labels.
 
     With two labels it plays the game of two; when a third comes, the learner goes on as one of many
@@ -74,7 +74,7 @@ class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
 
     def __init__(self, learner: AnyLearner | None = None) -> None:
         self.learner = learner
-        super().__init__(learner)
+        self._game = DictionaryGame(learner)
         self._y_name: str | None = None
         self._table: TableEncoder | None = None  # how rows are encoded, once one came that is not all numbers
 
@@ -84,7 +84,7 @@ class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
         """Learn from a row and its label; w multiplies the row's loss."""
         if self._table is None:
             try:
-                self._learn_numbers(x, y, w)
+                self._game.learn_one(x, y, w)
                 return
             except RowRefused as error:
                 if error.remedy != ENCODE or not isinstance(error.value, WORDS):
@@ -92,7 +92,7 @@ class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
         table = TableEncoder() if self._table is None else self._table
         mark = table.mark()
         try:
-            self._learn_numbers(_features(table, table.encode(x)), y, w)
+            self._game.learn_one(_features(table, table.encode(x)), y, w)
         except BaseException:
             table.undo(mark)
             raise
@@ -100,26 +100,11 @@ class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
 
     def predict_proba_one(self, x: Item, **_: object) -> dict[Any, float]:
         """Return the probability of each label."""
-        x = self._numbers(x)
-        if self._many is not None:
-            return dict(zip(self._many.classes_, self._of_many(self._row(x), single=True)[0].tolist(), strict=True))
-        p = self._learner.predict(self._row(x))
-        if self._late:
-            self._remember(x, 0)
-        zero, one = self._labels
-        return {zero: 1.0 - p, one: p}
+        return self._game.probabilities(self._numbers(x))
 
     def predict_one(self, x: Item, **_: object) -> Any:
         """Return the likeliest label."""
-        x = self._numbers(x)
-        if self._many is not None:
-            p_of_each = self._of_many(self._row(x), single=True)[0]
-            return self._many.classes_[int(p_of_each.argmax())] if len(p_of_each) else None
-        p = self._learner.predict(self._row(x))
-        if self._late:
-            self._remember(x, 1)
-        zero, one = self._labels
-        return one if p > 0.5 else zero
+        return self._game.likeliest(self._numbers(x))
 
     # ---- a mini-batch: any frame that narwhals knows, and the same kind back
 
@@ -130,30 +115,21 @@ class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
         if any(missing):
             raise LabelRefused("the label is missing", row=missing.index(True), remedy="leave it out")
         if len(frame) or len(labels):
-            self._announce_last()
             weights = _weights(w, len(frame))
-            self._learn(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
+            self._game.learn_many(tuple(frame.columns), _matrix(frame), labels.to_list(), weights)
         self._y_name = labels.name
 
     def predict_proba_many(self, X: IntoDataFrame) -> Any:
         """Return the probability of each label, a column each."""
         frame = into_frame(X)
-        if self._many is not None:
-            P = self._of_many(self._matrix_of(frame))
-            return to_native_frame(dict(zip(self._many.classes_, P.T, strict=True)), like=frame)
-        p = self._predict(frame)
-        zero, one = self._labels
-        return to_native_frame({zero: 1.0 - p, one: p}, like=frame)
+        p = self._game.probabilities_many(tuple(frame.columns), _matrix(frame))
+        return to_native_frame(p, like=frame)
 
     def predict_many(self, X: IntoDataFrame) -> Any:
         """Return the likeliest label of each row."""
         frame = into_frame(X)
-        if self._many is not None:
-            best = self._of_many(self._matrix_of(frame)).argmax(axis=1).tolist()
-            return to_native_series([self._many.classes_[k] for k in best], name=self._y_name, like=frame)
-        zero, one = self._labels
-        likelier = [one if p > 0.5 else zero for p in self._predict(frame)]
-        return to_native_series(likelier, name=self._y_name, like=frame)
+        likeliest = self._game.likeliest_many(tuple(frame.columns), _matrix(frame))
+        return to_native_series(likeliest, name=self._y_name, like=frame)
 
     # ---- within
 
@@ -161,20 +137,14 @@ class AIOLIClassifier(DictionaryGame, MiniBatchClassifier):
         """Return a row to predict as numbers; before any other was learned, what is no number counts as absent."""
         if self._table is not None:
             return _features(self._table, self._table.transform(x))
-        if self._pick is not None and len(x) == len(self._columns):  # as ever, without a look at every value
+        if self._game.has_as_many_columns(x):  # as ever, without a look at every value
             return x
         others = [key for key, value in x.items() if isinstance(value, WORDS)]
         return {key: value for key, value in x.items() if key not in others} if others else x
 
-    def _predict(self, frame: nw.DataFrame[IntoDataFrame]) -> Vector:
-        return self._learner.predict_many(self._matrix_of(frame)) if len(frame) else np.empty(0)
-
-    def _matrix_of(self, frame: nw.DataFrame[IntoDataFrame]) -> Features:
-        return self._rows(_matrix(frame), tuple(frame.columns))
-
     @property
     def _multiclass(self) -> bool:
-        return self._many is not None or isinstance(self._learner, TurnsToClasses)
+        return self._game.takes_more_labels
 
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, object]]:
@@ -196,6 +166,9 @@ def _weights(w: float | IntoSeries | None, count: int) -> RowWeights:
 
 
 def _matrix(frame: nw.DataFrame[IntoDataFrame]) -> Vector:
+    """Return the numbers of a frame, or refuse a column of others; of no rows nothing is asked."""
+    if not len(frame):
+        return np.empty((0, len(frame.columns)))
     for key, kind in frame.schema.items():
         if not (kind.is_numeric() or kind in (nw.Boolean, nw.Unknown)):  # sparse pandas columns are of unknown kind
             raise refused_value(key, f"is of type {kind}", kind, ENCODE)

@@ -50,7 +50,7 @@ def rounded(X: Matrix) -> Matrix:
 def deaf(learner: Any) -> AIOLIClassifier:
     """A model that keeps nothing of what it predicts."""
     model = AIOLIClassifier(learner)
-    model._late = False
+    model._game._late = False
     return model
 
 
@@ -80,9 +80,9 @@ def test_rivers_delayed_evaluation_is_the_game_of_announcements(name: str, delay
         X = rounded(X)
     model, learner = AIOLIClassifier(LEARNERS[name]()), LEARNERS[name]()
     assert_array_equal(played(X, y, model, delay=delay), by_tickets(learner, X, y, delay))
-    assert model._learner.loss == learner.loss
-    assert_array_equal(model._learner.predict_many(X), learner.predict_many(X))
-    assert not model._waiting
+    assert model._game.learner.loss == learner.loss
+    assert_array_equal(model._game.learner.predict_many(X), learner.predict_many(X))
+    assert not model._game.waiting
 
 
 def test_delays_in_time_are_delays_in_rows_where_a_row_comes_a_day() -> None:
@@ -106,7 +106,7 @@ def test_labels_that_are_not_late_are_the_game_in_time(name: str, how: dict[str,
         said.append(other.predict_proba_one(row)[True])
         other.learn_one(row, bool(label))
     assert_array_equal(played(X, y, model, **how), said)
-    assert model._learner.loss == other._learner.loss
+    assert model._game.learner.loss == other._game.learner.loss
     assert_allclose(said, probabilities_of(LEARNERS[name](), X, y), rtol=SAME)
 
 
@@ -119,8 +119,8 @@ def test_a_row_may_be_asked_for_by_both_methods_and_often() -> None:
         model.predict_proba_one(dict(reversed(row.items())))
         for each in (model, deaf_one):
             each.learn_one(row, bool(label))
-    assert_array_equal(model._learner.predict_many(X), deaf_one._learner.predict_many(X))
-    assert not model._waiting
+    assert_array_equal(model._game.learner.predict_many(X), deaf_one._game.learner.predict_many(X))
+    assert not model._game.waiting
     late, other = AIOLIClassifier(), AIOLIClassifier()
     rows = dictionaries(X)
     for t in range(len(rows)):
@@ -130,7 +130,7 @@ def test_a_row_may_be_asked_for_by_both_methods_and_often() -> None:
         if t >= 3:
             for each in (late, other):
                 each.learn_one(rows[t - 3], bool(y[t - 3]))
-    assert_array_equal(late._learner.predict_many(X), other._learner.predict_many(X))
+    assert_array_equal(late._game.learner.predict_many(X), other._game.learner.predict_many(X))
 
 
 def test_rows_that_are_asked_for_and_never_learned_change_nothing_of_those_in_time() -> None:
@@ -142,7 +142,7 @@ def test_rows_that_are_asked_for_and_never_learned_change_nothing_of_those_in_ti
         assert model.predict_proba_one(rows[t]) == other.predict_proba_one(rows[t])
         for each in (model, other):
             each.learn_one(rows[t], bool(y[t]))
-    assert len(model._waiting) == 60
+    assert len(model._game.waiting) == 60
 
 
 def test_keys_that_come_while_labels_are_out_are_columns_of_zeros_from_the_start() -> None:
@@ -163,7 +163,7 @@ def test_keys_that_come_while_labels_are_out_are_columns_of_zeros_from_the_start
             seen = width
             model.learn_one(wider[t - 5], bool(y[t - 5]))
             learner.learn(zeros[t - 5, :width], y[t - 5], announced=tickets[t - 5])
-    assert model._learner.loss == learner.loss
+    assert model._game.learner.loss == learner.loss
 
 
 @pytest.mark.parametrize("learner", [Wide(), OGD()], ids=["Wide", "OGD"])
@@ -171,8 +171,8 @@ def test_every_learner_takes_rows_whose_labels_are_late(learner: Any) -> None:
     X, y = stream()
     model = AIOLIClassifier(learner)
     assert len(played(X, y, model, delay=5)) == len(X)
-    assert model._learner.rounds == len(X)
-    assert not model._waiting
+    assert model._game.learner.rounds == len(X)
+    assert not model._game.waiting
 
 
 def test_weights_reach_rows_whose_labels_are_late() -> None:
@@ -184,7 +184,7 @@ def test_weights_reach_rows_whose_labels_are_late() -> None:
     model.learn_one(rows[0], bool(y[0]), w=0.5)
     tickets = [learner.announce(x) for x in X]
     learner.learn(X[0], y[0], 0.5, announced=tickets[0])
-    assert_array_equal(model._learner.predict_many(X), learner.predict_many(X))
+    assert_array_equal(model._game.learner.predict_many(X), learner.predict_many(X))
 
 
 def test_a_pickled_model_hears_the_labels_that_were_out() -> None:
@@ -197,9 +197,9 @@ def test_a_pickled_model_hears_the_labels_that_were_out() -> None:
     for each in (model, copied):
         for t in range(40):
             each.learn_one(rows[t], bool(y[t]))
-        assert not each._waiting
-    assert_array_equal(model._learner.predict_many(X), copied._learner.predict_many(X))
-    assert not model.clone()._waiting
+        assert not each._game.waiting
+    assert_array_equal(model._game.learner.predict_many(X), copied._game.learner.predict_many(X))
+    assert not model.clone()._game.waiting
 
 
 def test_a_refused_label_leaves_what_was_announced() -> None:
@@ -216,7 +216,7 @@ def test_a_refused_label_leaves_what_was_announced() -> None:
     for each in (model, other):
         for t in range(3):
             each.learn_one(rows[t], bool(y[t]))
-    assert_array_equal(model._learner.predict_many(X), other._learner.predict_many(X))
+    assert_array_equal(model._game.learner.predict_many(X), other._game.learner.predict_many(X))
 
 
 def test_only_so_many_rows_are_kept_and_the_oldest_goes_first() -> None:

@@ -43,9 +43,9 @@ def test_a_pandas_index_and_the_name_of_the_labels_come_back() -> None:
     assert_array_equal(model.predict_proba_many(frame).columns, [False, True])
     assert model.predict_many(frame).name == "clicked"
     assert_array_equal(model.predict_many(frame).index, frame.index)
-    before = pickle.dumps(model._learner)
+    before = pickle.dumps(model._game.learner)
     model.learn_many(frame[:0], pandas.Series([], dtype=bool, name="clicked"))
-    assert pickle.dumps(model._learner) == before
+    assert pickle.dumps(model._game.learner) == before
     assert model.predict_proba_many(frame[:0]).shape == (0, 2)
     assert len(model.predict_many(frame[:0])) == 0
 

@@ -62,9 +62,9 @@ def test_the_face_says_what_its_learner_says_row_by_row_and_in_batches(name: str
         batched.learn_many(as_frame("pandas", X[part]), pandas.Series(y[part] == 1.0))
     expected = [single.predict_proba_one(x)[True] for x in dictionaries(X)]
     assert_allclose(batched.predict_proba_many(as_frame("pandas", X))[True], expected, rtol=SAME)
-    assert batched._learner.rounds == single._learner.rounds == len(X)
-    assert names_columns(batched._learner)
-    assert batched._learner.feature_names_ == columns_of(X)
+    assert batched._game.learner.rounds == single._game.learner.rounds == len(X)
+    assert names_columns(batched._game.learner)
+    assert batched._game.learner.feature_names_ == columns_of(X)
 
 
 @pytest.mark.parametrize("name", LEARNERS)

@@ -57,7 +57,7 @@ def test_dictionaries_of_words_play_the_game_of_their_rows(hashing: int | None) 
     learner.learn_many(X, y)
     for t, label in enumerate(y):
         model.learn_one(dictionary(X, t), bool(label))
-    assert (model._learner.rounds, model._learner.loss) == (len(y), learner.loss)
+    assert (model._game.learner.rounds, model._game.learner.loss) == (len(y), learner.loss)
     said = [model.predict_proba_one(dictionary(X, t))[True] for t in range(len(y))]
     assert_array_equal(said, learner.predict_many(X))
     assert model.predict_proba_one({"never": 1.0, "met": 2.0}) == model.predict_proba_one({})
@@ -69,8 +69,8 @@ def test_room_for_words_is_doubled_and_no_more() -> None:
     learners = {}
     for t, label in enumerate(y):
         model.learn_one(dictionary(X, t), bool(label))
-        learners[id(model._learner)] = model._learner  # kept, so that no address is used twice
-    assert model._learner.n_features_ == 4096
+        learners[id(model._game.learner)] = model._game.learner  # kept, so that no address is used twice
+    assert model._game.learner.n_features_ == 4096
     assert len(learners) == 1 + math.log2(4096 / LEAST_ROOM)
 
 
@@ -115,8 +115,8 @@ def test_what_rivers_face_refuses_leaves_no_trace_in_wide() -> None:
     ):
         with pytest.raises(ValueError, match=message):
             model.learn_one(row, label, weight)
-    assert "new" not in model._columns
-    assert model._learner.n_features_ == twin._learner.n_features_
+    assert "new" not in model._game.columns
+    assert model._game.learner.n_features_ == twin._game.learner.n_features_
     for t in range(100, 200):
         assert model.predict_proba_one(dictionary(X, t)) == twin.predict_proba_one(dictionary(X, t))
         model.learn_one(dictionary(X, t), bool(y[t]))
