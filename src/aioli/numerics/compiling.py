@@ -28,6 +28,9 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
 
     `reassociate` lets the compiler reorder sums and contract multiply-adds, without which it cannot use vector
     instructions in a dot product. The scalar functions of this package forbid it: their accuracy is in the order.
+    A function with it stores in one loop and sums in another: one that did both would take vector instructions only
+    where its arrays lie far enough apart in memory, and the same sum would round one way here, another way there.
+
     `inline` copies the function into its callers, whose rules on order then hold for it: it saves a call.
     """
     numba = importlib.import_module("numba")

@@ -139,9 +139,9 @@ def load_rows(rows: Matrix, chunk: Matrix, widest: float) -> int:
             chunk[t, 0] = 1.0
         norm2 = float(first)
         for i in range(rows.shape[1]):
-            x = rows[t, i]
-            chunk[t, first + i] = x
-            norm2 += x * x
+            chunk[t, first + i] = rows[t, i]
+        for i in range(rows.shape[1]):
+            norm2 += rows[t, i] * rows[t, i]
         if bad < 0 and not (math.sqrt(norm2) <= widest and norm2 < math.inf):
             bad = t
     return bad

@@ -106,7 +106,7 @@ def score(
     labelled, varying = 0.0, 0
     for k in range(K):
         labelled += counts[k]
-        out[k] = 0.0
+    out[:] = 0.0
     for j in range(d):
         moved = x[j] - overall[0, j]
         mean = overall[0, j] + moved / (rows + 1.0)

@@ -32,6 +32,7 @@ def load_row(x: Vector, row: Vector) -> float:
     row[0] = 1.0
     for i in range(x.size):
         row[i + first] = x[i]
+    for i in range(x.size):
         norm2 += x[i] * x[i]
     return math.sqrt(norm2)
 

@@ -113,5 +113,6 @@ def relate_to_peak(columns: Matrix, peak: Vector) -> float:
         top = columns[TOP, j]
         r = min(max(columns[PLAYED, j] / top, -1.0), 1.0) if top > 0.0 else 0.0
         peak[1 + j] = r
-        norm2 += r * r
+    for j in range(1, peak.size):
+        norm2 += peak[j] * peak[j]
     return norm2

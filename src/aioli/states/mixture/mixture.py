@@ -239,6 +239,7 @@ def describe(
     belief = 0.0
     for i in range(z.size):
         f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
+    for i in range(z.size):
         belief += shares[i] * (yes[i] - no[i])
     F = f.size
     f[0] = 1.0
