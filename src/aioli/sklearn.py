@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from aioli.evaluate.run import widen
 from aioli.learners.batch.any_order import learn_in_any_order, plan_for
 from aioli.learners.batch.averaging import average_log_odds, average_log_probabilities, log_odds
-from aioli.learners.batch.linear_part import LinearPart, as_dense, is_affordable
+from aioli.learners.batch.batch_models import BatchModels, as_dense, is_affordable
 from aioli.learners.batch.online_to_batch import OnlineToBatch
 from aioli.learners.batch.row_weights import rows_of_weight, weights_by_class
 from aioli.learners.cloning import fresh_copy, fresh_for_classes, learn_rows_as_batch, takes_classes
@@ -73,9 +73,10 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     orders
         `fit` shuffles the rows by fixed seeds, so many times, teaches a learner each shuffle, and averages the
         probabilities. None is up to 4 for `Auto`, by the number of rows, and 1 for other learners.
-    linear
-        Whether `fit` also fits all rows at once by cross-validated maximum likelihood, which has a share in what is
-        said (`linear_`): worth most where rows are few. None is where no learner is given and the batch is small.
+    batch_models
+        Whether `fit` also fits all rows at once, by cross-validated maximum likelihood and by a normal distribution of
+        each class, which have shares in what is said (`batch_models_`): worth most where rows are few. None is where no
+        learner is given and the batch is small.
     passes
         How many times `fit` plays the rows. None is 1: experts that know rows by heart gain from a second pass what
         new rows then cost.
@@ -91,9 +92,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         The labels, sorted; where there are two, p is the probability of the second.
     n_features_in_, feature_names_in_
         The number of the columns, and their names where the rows of the first call had any.
-    linear_
-        The linear part (`learners.batch.linear_part`) beside the learners; None where there is none, and after
-        `partial_fit`, which goes on with the learners alone.
+    batch_models_
+        The models of all rows at once (`learners.batch.batch_models`) beside the learners; None where there are none,
+        and after `partial_fit`, which goes on with the learners alone.
     table_
         How columns that are not all numbers are encoded; None where all are.
     coef_, intercept_
@@ -128,7 +129,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     table_: TableEncoder | None = None
-    linear_: LinearPart | None = None
+    batch_models_: BatchModels | None = None
 
     def __init__(
         self,
@@ -137,14 +138,14 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         average: int | None = None,
         orders: int | None = None,
         passes: int | None = None,
-        linear: bool | None = None,
+        batch_models: bool | None = None,
     ) -> None:
         self.learner = learner
         self.class_weight = class_weight
         self.average = average
         self.orders = orders
         self.passes = passes
-        self.linear = linear
+        self.batch_models = batch_models
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Forget everything, and learn the rows as a batch, whose order does not matter."""
@@ -165,7 +166,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
             told = None if self._plays_two() else self._told(codes)
             order, said = learn_in_any_order(self.learners_, rows, codes.astype(np.float64), stakes, passes, told)
-            self.linear_ = self._fit_linear(rows, codes, stakes, order, said)
+            self.batch_models_ = self._fit_at_once(rows, codes, stakes, order, said)
         return self
 
     def partial_fit(self, X: object, y: object, classes: object = None, sample_weight: object = None) -> Self:
@@ -175,7 +176,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         """
         with _all_or_nothing(self):
             first = "learners_" not in vars(self)
-            self.linear_ = None
+            self.batch_models_ = None
             if not first and self.table_ is not None:  # put back where the call is refused
                 self.table_, self.learners_ = copy.deepcopy((self.table_, self.learners_))
             if first and classes is None:
@@ -209,9 +210,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def predict_log_proba(self, X: object) -> Matrix:
         """Return logarithms of the probabilities, from the log-odds: accurate where one is next to 0 or 1."""
-        if self.linear_ is not None:
+        if self.batch_models_ is not None:
             rows = self._rows(X)
-            return self.linear_.mixed(self._said(rows), as_dense(rows))
+            return self.batch_models_.mixed(self._said(rows), as_dense(rows))
         return self._said(self._rows(X))
 
     def _said(self, rows: Any) -> Matrix:
@@ -228,7 +229,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         """
         if not self._plays_two():
             return self.predict_log_proba(X)
-        if self.linear_ is not None:
+        if self.batch_models_ is not None:
             L = self.predict_log_proba(X)
             return np.asarray(L[:, 1] - L[:, 0])
         return self._log_odds(self._rows(X))
@@ -290,7 +291,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def _positive(self, X: object) -> Vector:
         """Return each row's probability of the second class, the mean of the learners'."""
-        if self.linear_ is not None:
+        if self.batch_models_ is not None:
             return np.exp(self.predict_log_proba(X)[:, 1])
         learners, rows = self._learners_of_two(), self._rows(X)
         if len(learners) == 1:
@@ -348,14 +349,16 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                 learner.feature_names_ = self.feature_names_in_.tolist() if table is None else list(table.features)
         return passes
 
-    def _fit_linear(self, rows: Any, codes: Any, weights: Vector | None, order: Any, said: Vector) -> LinearPart | None:
-        """Return the linear part of a batch whose learners have announced `said`, in this order; None where none is."""
+    def _fit_at_once(
+        self, rows: Any, codes: Any, weights: Vector | None, order: Any, said: Vector
+    ) -> BatchModels | None:
+        """Return the models of a batch whose learners announced `said`, in this order; None where none are wanted."""
         count, columns, classes = len(order), rows.shape[1], len(self.classes_)
         usual = self.learner is None and self.average is None and is_affordable(count, columns, classes)
-        if not (usual if self.linear is None else self.linear):
+        if not (usual if self.batch_models is None else self.batch_models):
             return None
         stakes = None if weights is None else weights[order]
-        return LinearPart.fitted(as_dense(rows[order]), codes[order], classes, stakes, said)
+        return BatchModels.fitted(as_dense(rows[order]), codes[order], classes, stakes, said)
 
     def _centre(self) -> Matrix:
         check_is_fitted(self, "learners_")

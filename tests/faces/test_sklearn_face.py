@@ -158,7 +158,7 @@ def test_fitting_starts_afresh_and_the_given_learner_stays_a_template() -> None:
     assert template.rounds == 0
     assert model.n_features_in_ == 2
     assert_array_equal(model.predict_proba(X[:, :2]), AIOLIClassifier(AIOLI()).fit(X[:, :2], y).predict_proba(X[:, :2]))
-    given = {"learner": template, **dict.fromkeys(["class_weight", "average", "orders", "passes", "linear"])}
+    given = {"learner": template, **dict.fromkeys(["class_weight", "average", "orders", "passes", "batch_models"])}
     assert model.get_params(deep=False) == given
 
 

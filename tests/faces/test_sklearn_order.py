@@ -54,7 +54,7 @@ def test_rows_that_come_in_groups_or_sorted_by_label_are_learned_as_well_as_by_a
 
 def test_several_orders_are_averaged_and_all_of_them_go_on() -> None:
     X, y = stream()
-    model = AIOLIClassifier(orders=3, passes=2, linear=False).fit(X[:80], y[:80])
+    model = AIOLIClassifier(orders=3, passes=2, batch_models=False).fit(X[:80], y[:80])
     assert [learner.rounds for learner in model.learners_] == [160] * 3
     assert model.learner_ is model.learners_[0]
     p = np.mean([learner.predict_many(X) for learner in model.learners_], axis=0)

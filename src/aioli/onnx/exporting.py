@@ -119,9 +119,10 @@ def _is_classifier(model: object) -> bool:
 
 def _classifier(graph: Graph, model: Any) -> ModelProto:
     learners: Sequence[AnyLearner] = model.learners_
-    if model.linear_ is not None:
+    if model.batch_models_ is not None:
         raise CapabilityMissing(
-            "the classifier's linear part is not exported; fit AIOLIClassifier(linear=False), or one with a learner"
+            "the classifier's models of the whole batch are not exported; fit AIOLIClassifier(batch_models=False), "
+            "or one with a learner"
         )
     width = _width(learners[0])
     if knows_classes(learners[0]):
