@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import compiled
+from aioli.numerics.prefetch import prefetch
 
 __all__ = ["IntegerTable"]
 
@@ -12,6 +13,7 @@ Slots = NDArray[np.int32]
 
 EMPTY = -1
 SMALLEST = 1 << 10
+AHEAD = 16  # keys between asking for a slot, asking for the key that it names, and comparing
 CHUNK = 1 << 16  # keys looked up at a time, so that room is made for so many new ones and no more
 
 
@@ -22,11 +24,20 @@ def first_slot(key: int, mask: int) -> int:
     return (mixed ^ (mixed >> 29)) & mask
 
 
+@compiled("void(i4[::1],i8[::1],i8[::1],i8)")
+def look_ahead(slots: Slots, known: Integers, keys: Integers, t: int) -> None:
+    """Ask for what the search for keys soon after the t-th will read: the table is larger than the cache. O(1)."""
+    mask, last = slots.size - 1, keys.size - 1
+    prefetch(slots, first_slot(keys[min(t + 2 * AHEAD, last)], mask))
+    prefetch(known, max(0, slots[first_slot(keys[min(t + AHEAD, last)], mask)]))
+
+
 @compiled("void(i4[::1],i8[::1],i8[::1],i8[::1])")
 def find_keys(slots: Slots, known: Integers, keys: Integers, found: Integers) -> None:
     """Write the number of each key, or -1. O(1) each."""
     mask = slots.size - 1
     for t in range(keys.size):
+        look_ahead(slots, known, keys, t)
         at = first_slot(keys[t], mask)
         while slots[at] != EMPTY and known[slots[at]] != keys[t]:
             at = (at + 1) & mask
@@ -38,6 +49,7 @@ def add_keys(slots: Slots, known: Integers, keys: Integers, found: Integers, cou
     """Write the number of each key; a new key gets the next one, from `count` on. Return the count then. O(1) each."""
     mask = slots.size - 1
     for t in range(keys.size):
+        look_ahead(slots, known, keys, t)
         at = first_slot(keys[t], mask)
         while slots[at] != EMPTY and known[slots[at]] != keys[t]:
             at = (at + 1) & mask

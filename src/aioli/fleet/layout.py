@@ -96,7 +96,7 @@ class Layout:
         return self.width + (i * (self.width + 1) if self.full else i * (i + 3) // 2)
 
 
-@compiled("void(f8[::1],i8[::1],i8,f8[::1])")
+@compiled("void(f8[::1],i8[::1],i8,f8[::1])", uncounted=True)
 def read_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector) -> None:
     """Copy w and P of a model out of its record, as float64."""
     first = HEAD + number * told[MODEL] + MODEL_HEAD
@@ -109,7 +109,7 @@ def read_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector
             body[i] = record[first + i]
 
 
-@compiled("void(f8[::1],i8[::1],i8,f8[::1])")
+@compiled("void(f8[::1],i8[::1],i8,f8[::1])", uncounted=True)
 def write_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector) -> None:
     """Copy w and P of a model into its record, rounded where the record keeps float32."""
     first = HEAD + number * told[MODEL] + MODEL_HEAD
@@ -122,7 +122,7 @@ def write_body(record: Vector, told: NDArray[np.int64], number: int, body: Vecto
             record[first + i] = body[i]
 
 
-@compiled("void(f8[::1],f8[::1],f8[:,::1])")
+@compiled("void(f8[::1],f8[::1],f8[:,::1])", uncounted=True)
 def unpack_triangle(body: Vector, w: Vector, P: Matrix) -> None:
     """Copy w and the triangle into a state: P is filled on both sides of its diagonal. O(d²)."""
     width = w.size
@@ -138,7 +138,7 @@ def unpack_triangle(body: Vector, w: Vector, P: Matrix) -> None:
         at += i + 1
 
 
-@compiled("void(f8[::1],f8[::1],f8[:,::1])")
+@compiled("void(f8[::1],f8[::1],f8[:,::1])", uncounted=True)
 def pack_triangle(body: Vector, w: Vector, P: Matrix) -> None:
     """Copy w and the lower triangle of P out of a state. O(d²)."""
     width = w.size

@@ -28,7 +28,7 @@ from aioli.fleet.layout import (
 )
 from aioli.fleet.packed_rows import play_packed_rows
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
-from aioli.numerics.prefetch import LINE, prefetch
+from aioli.numerics.prefetch import ask_for
 from aioli.numerics.root import root
 from aioli.outcomes.spec import Rule
 from aioli.states.dense import factored, fused
@@ -42,7 +42,7 @@ play_rows, play_rows_factored = fused.play_rows, factored.play_rows
 multiply, whiten = fused.multiply, factored.whiten
 
 
-@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])")
+@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])", uncounted=True)
 def load_model(
     records: Matrix,
     place: int,
@@ -79,7 +79,7 @@ def load_model(
             S[i] = body[i - here]
 
 
-@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])")
+@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])", uncounted=True)
 def store_model(
     records: Matrix,
     place: int,
@@ -117,16 +117,7 @@ def store_model(
         write_body(records[int(record[EXTENSION])], told, number, body)
 
 
-@compiled("void(f8[:,::1],i8)")
-def prefetch_record(records: Matrix, place: int) -> None:
-    """Ask for all cache lines of a record."""
-    numbers = records.reshape(records.size)
-    first = place * records.shape[1]
-    for i in range(0, records.shape[1], LINE):
-        prefetch(numbers, first + i)
-
-
-@compiled("b1(f8[:,::1],f8[::1],f8[::1])", reassociate=True)
+@compiled("b1(f8[:,::1],f8[::1],f8[::1])", reassociate=True, uncounted=True)
 def keeps_its_single_digits(P: Matrix, x: Vector, k: Vector) -> bool:
     r"""Return whether P, rounded to float32 after every row, still has digits enough for this row. O(d²)."""
     spread = multiply(P, x, k)
@@ -138,7 +129,8 @@ def keeps_its_single_digits(P: Matrix, x: Vector, k: Vector) -> bool:
 
 @compiled(
     "i8(f8[:,::1],i8[::1],i8,i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],"
-    "f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)"
+    "f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)",
+    uncounted=True,
 )
 def play_keyed_rows(
     records: Matrix,
@@ -179,7 +171,7 @@ def play_keyed_rows(
             t = after
             continue
         if t + AHEAD < len(X):
-            prefetch_record(records, places[t + AHEAD])
+            ask_for(numbers, places[t + AHEAD] * stride, (places[t + AHEAD] + 1) * stride)
         record = records[place]
         if in_place:
             tally = record[HEAD : HEAD + TALLY]
@@ -202,7 +194,7 @@ def play_keyed_rows(
     return len(X)
 
 
-@compiled("f8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,b1)", reassociate=True)
+@compiled("f8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8,b1)", reassociate=True, uncounted=True)
 def logit_of_row(P: Matrix, w: Vector, x: Vector, k: Vector, regulariser: float, is_factored: bool) -> float:
     """Return the log-odds of a row as `single_row.predict_logit_one` gives them. O(d²)."""
     v = 0.0
@@ -220,6 +212,7 @@ def logit_of_row(P: Matrix, w: Vector, x: Vector, k: Vector, regulariser: float,
 
 @compiled(
     "void(f8[:,::1],i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1])",
+    uncounted=True,
 )
 def logits_of_keyed_rows(
     records: Matrix,
@@ -237,9 +230,10 @@ def logits_of_keyed_rows(
     """Write the log-odds of each row by its model, as if it came next; rows without a place are passed over. O(d²)."""
     in_place = told[KIND] == FULL
     width, first = w.size, HEAD + MODEL_HEAD
+    numbers, stride = records.reshape(records.size), records.shape[1]
     for t in range(len(X)):
         if t + AHEAD < len(X) and places[t + AHEAD] >= 0:
-            prefetch_record(records, places[t + AHEAD])
+            ask_for(numbers, places[t + AHEAD] * stride, (places[t + AHEAD] + 1) * stride)
         place = places[t]
         if place >= 0:
             if in_place:

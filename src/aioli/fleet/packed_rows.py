@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from aioli.fleet.layout import FACTORED, HEAD, LAST, MODEL_HEAD, TALLY
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
-from aioli.numerics.prefetch import LINE, prefetch
+from aioli.numerics.prefetch import LINE, ask_for
 from aioli.numerics.root import solve
 from aioli.numerics.roots import WORKSPACE, solve_together
 from aioli.outcomes.spec import Rule
@@ -49,7 +49,7 @@ class PackedWorkspace:
         return self.Ps, self.ks, self.scalars
 
 
-@compiled("i8(f8[::1],i8,i8[::1],i8)")
+@compiled("i8(f8[::1],i8,i8[::1],i8)", uncounted=True)
 def group_size(numbers: Vector, stride: int, places: NDArray[np.int64], begin: int) -> int:
     """Return how many rows from `begin` on are of different keys whose models are not factored; at most `GROUP`."""
     most = min(GROUP, places.size - begin)
@@ -63,7 +63,7 @@ def group_size(numbers: Vector, stride: int, places: NDArray[np.int64], begin: i
     return most
 
 
-@compiled("void(f8[::1],f8[:,::1])")
+@compiled("void(f8[::1],f8[:,::1])", uncounted=True)
 def unpack(triangle: Vector, P: Matrix) -> None:
     """Fill P from its lower triangle, row by row. O(d²)."""
     at = 0
@@ -75,7 +75,9 @@ def unpack(triangle: Vector, P: Matrix) -> None:
         at += i + 1
 
 
-@compiled("void(f8[::1],i8,i8[::1],i8[::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8)", reassociate=True)
+@compiled(
+    "void(f8[::1],i8,i8[::1],i8[::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8)", reassociate=True, uncounted=True
+)
 def prepare_rows(
     numbers: Vector,
     stride: int,
@@ -89,18 +91,17 @@ def prepare_rows(
 ) -> None:
     r"""Write $k = Px$, m, v, ‖x‖ and the spread of every row of a group. O(d²) a row.
 
-    The records of `soon` are asked for, one a row: all at once would be more than can be on their way.
+    The first half of the records of `soon` is asked for, one a row, the other half while rows are learned
+    (`play_packed_rows`): more at once would be more than can be on their way, and a row would wait for it.
     """
-    width = X.shape[1]
+    width, middle = X.shape[1], stride // 2 // LINE * LINE
     triangle = HEAD + MODEL_HEAD + width
     end = triangle + width * (width + 1) // 2
     first = places[0] * stride
     unpack(numbers[first + triangle : first + end], Ps[0])
     for g in range(len(X)):
         if g < len(soon):
-            ahead = soon[g] * stride
-            for i in range(0, stride, LINE):
-                prefetch(numbers, ahead + i)
+            ask_for(numbers, soon[g] * stride, soon[g] * stride + middle)
         if g + 1 < len(X):  # a number that was just written is read slowly: another row's P is filled in between
             first = places[g + 1] * stride
             unpack(numbers[first + triangle : first + end], Ps[(g + 1) & 1])
@@ -119,7 +120,7 @@ def prepare_rows(
         scalars[ABS_M, g], scalars[A, g] = abs(m), half * v
 
 
-@compiled("i8(f8[::1],i8,i8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1])")
+@compiled("i8(f8[::1],i8,i8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[::1])", uncounted=True)
 def answer_rows(
     numbers: Vector,
     stride: int,
@@ -156,7 +157,7 @@ def answer_rows(
     return rows
 
 
-@compiled("void(f8[::1],f8,f8,f8[::1],f8[::1],f8,f8)", reassociate=True)
+@compiled("void(f8[::1],f8,f8,f8[::1],f8[::1],f8,f8)", reassociate=True, uncounted=True)
 def learn_row(model: Vector, root_gamma: float, alpha: float, k: Vector, s: Vector, rho: float, back: float) -> None:
     r"""Set $w \leftarrow w + \alpha k$ and $P \leftarrow P - ss^\top$ in a record, then let P drift. O(d²)."""
     width = k.size
@@ -180,7 +181,10 @@ def learn_row(model: Vector, root_gamma: float, alpha: float, k: Vector, s: Vect
             at += i + 1
 
 
-@compiled("i8(f8[::1],i8,i8[::1],i8,f8[:,:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)")
+@compiled(
+    "i8(f8[::1],i8,i8[::1],i8,f8[:,:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)",
+    uncounted=True,
+)
 def play_packed_rows(
     numbers: Vector,
     stride: int,
@@ -203,7 +207,7 @@ def play_packed_rows(
     width = X.shape[1]
     rho, half = rules[Rule.FORGETTING], 0.5 * rules[Rule.REGULARISER]
     back = (1.0 - rho) / rules[Rule.RIDGE]
-    body = HEAD + MODEL_HEAD
+    body, middle = HEAD + MODEL_HEAD, stride // 2 // LINE * LINE
     end = body + width + width * (width + 1) // 2
     t = begin
     while t < len(X):
@@ -212,9 +216,12 @@ def play_packed_rows(
             return t
         group = slice(t, t + rows)
         here = places[group]
-        prepare_rows(numbers, stride, here, places[t + GROUP : t + GROUP + rows], Ps, ks, scalars, X[group], half)
+        soon = places[t + GROUP : t + GROUP + rows]
+        prepare_rows(numbers, stride, here, soon, Ps, ks, scalars, X[group], half)
         played = answer_rows(numbers, stride, here, scalars, rules, y[group], weights[group], logits[group])
         for g in range(played):
+            if g < len(soon):
+                ask_for(numbers, soon[g] * stride + middle, (soon[g] + 1) * stride)
             first = here[g] * stride
             model = numbers[first + body : first + end]
             learn_row(model, scalars[ROOT_GAMMA, g], scalars[ALPHA, g], ks[g], ks[GROUP], rho, back)

@@ -11,12 +11,12 @@ from aioli.fleet.loops import (
     keeps_its_single_digits,
     load_model,
     logit_of_row,
-    prefetch_record,
     store_model,
 )
 from aioli.fleet.shares import mix, update_shares
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.logistic import softplus
+from aioli.numerics.prefetch import ask_for
 from aioli.numerics.root import root
 from aioli.states.dense import factored, fused
 from aioli.states.dense.offset import centre_and_spread, play_row_with_offset
@@ -63,9 +63,10 @@ def play_pooled_rows(
     """
     models = told[MODELS]
     said, room = np.empty(models + 1), np.empty(models + 1)
+    numbers, stride = records.reshape(records.size), records.shape[1]
     for t in range(begin, len(X)):
         if t + AHEAD < len(X):
-            prefetch_record(records, places[t + AHEAD])
+            ask_for(numbers, places[t + AHEAD] * stride, (places[t + AHEAD] + 1) * stride)
         row, label, weight = X[t : t + 1], y[t : t + 1], weights[t : t + 1]
         if math.isnan(offsets[t]):
             if global_is_factored:

@@ -30,6 +30,16 @@ def copy_records(target: Matrix, places: Places, source: Matrix, sources: Places
         target[places[i]] = source[sources[i]]
 
 
+@compiled("i8(i8[::1],i8[::1],i8[::1])")
+def find_places(places: Places, numbers: Places, here: Places) -> int:
+    """Write the place of each number, ABSENT beyond the last; return the least, at most 0. O(1) each."""
+    least = 0
+    for t in range(numbers.size):
+        here[t] = places[numbers[t]] if numbers[t] < places.size else ABSENT
+        least = min(least, here[t])
+    return least
+
+
 def _chunks(count: int) -> Iterator[slice]:
     """Yield slices of so many records that the pages of the file that they lie on are no burden to memory."""
     for first in range(0, count, CHUNK):
@@ -110,13 +120,13 @@ class Records:
 
         `clock` is the row that comes next: what was last used before is older.
         """
-        if numbers.size and int(numbers.max()) >= self.places.size:
-            self.places = np.append(self.places, np.full(max(self.places.size, int(numbers.max()) + 1), ABSENT))
-        here = self.places[numbers]
-        missing = here < 0
-        if not missing.any():
+        here = np.empty(numbers.size, np.int64)
+        if find_places(self.places, numbers, here) >= 0:
             return here
+        missing = here < 0
         wanted = np.unique(numbers[missing])
+        if wanted[-1] >= self.places.size:
+            self.places = np.append(self.places, np.full(max(self.places.size, int(wanted[-1]) + 1), ABSENT))
         self.hot[here[~missing], LAST] = clock
         was = self.places[wanted]
         slots = -2 - was[was < ABSENT]

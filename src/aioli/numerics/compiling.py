@@ -20,7 +20,9 @@ Matrix = NDArray[np.float64]
 Cube = NDArray[np.float64]  # of three axes
 
 
-def compiled(signature: str, *, reassociate: bool = False, inline: bool = False) -> Callable[[Function], Function]:
+def compiled(
+    signature: str, *, reassociate: bool = False, inline: bool = False, uncounted: bool = False
+) -> Callable[[Function], Function]:
     """Compile a function for these types and no others, once per machine: the result is cached on disk.
 
     It is loaded when it is first called. Most never are: they have been compiled into those that call them, and a
@@ -32,6 +34,8 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
     where its arrays lie far enough apart in memory, and the same sum would round one way here, another way there.
 
     `inline` copies the function into its callers, whose rules on order then hold for it: it saves a call.
+    `uncounted` does not count who refers to an array: else every view of one costs two atomic additions, a tenth of a
+    loop that makes several a row. It is for functions that return no array and make none.
     """
     numba = importlib.import_module("numba")
     decorate = partial(
@@ -41,6 +45,7 @@ def compiled(signature: str, *, reassociate: bool = False, inline: bool = False)
         fastmath={"reassoc", "contract"} if reassociate else False,
         inline="always" if inline else "never",
         no_cfunc_wrapper=True,  # nothing calls these functions from C
+        _nrt=not uncounted,  # said by each function: else one takes the choice of the caller that it is compiled for
     )
 
     def compile_function(function: Function) -> Function:

@@ -12,7 +12,7 @@ __all__ = ["WORKSPACE", "solve_together"]
 WORKSPACE = 3  # vectors as long as the rows are many
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])")
+@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])", uncounted=True)
 def climb(m: Vector, a: Vector, z: Vector, e: Vector, fall: Vector, small: Vector, step: Vector, going: Vector) -> None:
     """Take the next step of every row that is still going: z moves, `step` tells how far. O(1) a row.
 
@@ -37,7 +37,7 @@ def climb(m: Vector, a: Vector, z: Vector, e: Vector, fall: Vector, small: Vecto
         going[i] = on if length > 0.0 else 0.0
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1])")
+@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1])", uncounted=True)
 def solve_together(m: Vector, a: Vector, z: Vector, e: Vector, fall: Vector, workspace: Matrix) -> None:
     r"""Write the roots z of rows with m, a ≥ 0, $e^{-z}$ and $e^{-z} - 1$, bit for bit as `solve`. O(1) a row."""
     rows = m.size
