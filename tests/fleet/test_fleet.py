@@ -51,6 +51,9 @@ def test_models_of_any_width_are_the_learners_of_their_keys(width: int) -> None:
     fleet = Fleet(AIOLI())
     np.testing.assert_array_equal(learn_in_batches(fleet, keys, X, y, 1), p)
     assert_same_models(fleet, objects)
+    asked: list[Key] = [*keys[:70], "nobody", *keys[70:72]]  # groups of sixteen rows, and what is left of them
+    alone = [objects[key].predict_logit(x) if key in objects else 0.0 for key, x in zip(asked, X, strict=False)]
+    np.testing.assert_array_equal(fleet.predict_logit_many(asked, X[: len(asked)]), alone)
 
 
 @pytest.mark.parametrize("keys", [1, 3, 1000])

@@ -1,8 +1,8 @@
 r"""Rows of many keys played in order, each by its key's own model: one compiled call for all of them.
 
 A row's record is copied into one state (`states.dense.state`), the library's own round is played there, and what it
-changed is copied back; the packed form, the usual one, has a shorter way to the same numbers (`packed_rows`). So a
-key's model goes the way that an `AIOLI` of its own would have gone, bit for bit.
+changed is copied back; the packed form, the usual one, has a shorter way to the same numbers (`packed_rows`,
+`packed_scores`). So a key's model goes the way that an `AIOLI` of its own would have gone, bit for bit.
 """
 
 import numpy as np
@@ -26,7 +26,8 @@ from aioli.fleet.layout import (
     unpack_triangle,
     write_body,
 )
-from aioli.fleet.packed_rows import play_packed_rows
+from aioli.fleet.packed_rows import FEW, GROUP, play_packed_rows
+from aioli.fleet.packed_scores import rows_to_score, score_packed_rows
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.prefetch import ask_for
 from aioli.numerics.root import root
@@ -211,7 +212,8 @@ def logit_of_row(P: Matrix, w: Vector, x: Vector, k: Vector, regulariser: float,
 
 
 @compiled(
-    "void(f8[:,::1],i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1])",
+    "void(f8[:,::1],i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],"
+    "f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])",
     uncounted=True,
 )
 def logits_of_keyed_rows(
@@ -224,14 +226,25 @@ def logits_of_keyed_rows(
     tally: Vector,
     rules: Vector,
     workspace: Matrix,
+    Ps: Cube,
+    ks: Matrix,
+    scalars: Matrix,
     X: Matrix,
     logits: Vector,
 ) -> None:
     """Write the log-odds of each row by its model, as if it came next; rows without a place are passed over. O(d²)."""
-    in_place = told[KIND] == FULL
+    packed, in_place = told[KIND] == PACKED, told[KIND] == FULL
     width, first = w.size, HEAD + MODEL_HEAD
     numbers, stride = records.reshape(records.size), records.shape[1]
-    for t in range(len(X)):
+    half = 0.5 * rules[Rule.REGULARISER]
+    t = 0
+    while t < len(X):
+        rows = rows_to_score(numbers, stride, places, t) if packed else 0
+        if rows >= FEW:
+            group, soon = slice(t, t + rows), places[t + GROUP : t + GROUP + rows]
+            score_packed_rows(numbers, stride, places[group], soon, Ps, ks, scalars, X[group], logits[group], half)
+            t += rows
+            continue
         if t + AHEAD < len(X) and places[t + AHEAD] >= 0:
             ask_for(numbers, places[t + AHEAD] * stride, (places[t + AHEAD] + 1) * stride)
         place = places[t]
@@ -244,3 +257,4 @@ def logits_of_keyed_rows(
                 load_model(records, place, told, 0, body, w, P, tally)
             is_factored = records[place, HEAD + FACTORED] > 0.5
             logits[t] = logit_of_row(P, w, X[t], workspace[1], rules[Rule.REGULARISER], is_factored)
+        t += 1

@@ -46,7 +46,8 @@ class PlainGame(Game):
         """See `Game`."""
         own = State(self.specs[0], self.layout.width)  # not the game's, so that threads may predict side by side
         buffers = np.empty(self.layout.body), own.P, own.w, own.tally, own.rules, own.workspace
-        logits_of_keyed_rows(matrix, places, self.layout.told, *buffers, X, logits)
+        group = PackedWorkspace(self.layout.width).arrays
+        logits_of_keyed_rows(matrix, places, self.layout.told, *buffers, *group, X, logits)
 
     def losses_and_certificates(self, records: KeyedRecords) -> tuple[Vector, Vector]:
         """See `Game`."""
