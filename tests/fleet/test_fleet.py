@@ -130,22 +130,34 @@ def test_a_file_written_a_few_keys_at_a_time_is_the_snapshot(
     monkeypatch.setattr("aioli.fleet.saved_records.PIECE", 2000)
     fleet.save(tmp_path / "in pieces")
     assert (tmp_path / "at once").read_bytes() == (tmp_path / "in pieces").read_bytes() == whole
+    monkeypatch.setattr("aioli.snapshots.open_files.LARGE", 1500)
     assert to_bytes(Fleet.load(tmp_path / "in pieces").snapshot()) == whole
+    small = Fleet.load(tmp_path / "in pieces", hot_models=64, spill=tmp_path)
+    assert small.on_disk >= len(small) - 64  # models leave memory while others are read
+    assert to_bytes(small.snapshot()) == whole
 
 
-def test_saving_takes_little_memory_beside_the_fleet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_saving_and_loading_take_little_memory_beside_the_fleet(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fleet = Fleet(AIOLI())
     fleet.learn_many(np.arange(4000), np.ones((4000, 10)), np.arange(4000) % 2)
     monkeypatch.setattr("aioli.fleet.saved_records.PIECE", 1 << 15)
-    fleet.save(tmp_path / "once")  # whatever is loaded late is loaded by now
+    monkeypatch.setattr("aioli.snapshots.open_files.LARGE", 1 << 15)
+    fleet.save(tmp_path / "once")
+    Fleet.load(tmp_path / "once")  # whatever is loaded late is loaded by now
     tracemalloc.start()
     try:
         fleet.save(tmp_path / "file")
-        peak = tracemalloc.get_traced_memory()[1]
+        saving = tracemalloc.get_traced_memory()[1]
+        tracemalloc.reset_peak()
+        Fleet.load(tmp_path / "file")  # its records lie in a map of memory that is not traced
+        loading = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
     assert (tmp_path / "file").stat().st_size > 2_500_000
-    assert peak < 600_000  # keys, of 8 bytes each a few times over, and a piece
+    assert saving < 600_000  # keys, of 8 bytes each a few times over, and a piece
+    assert loading < 1_000_000  # these, and the tables of where they are
 
 
 def test_fleets_merge_by_key() -> None:

@@ -15,6 +15,8 @@ from thoroughness import examples
 
 from aioli import AIOLI
 from aioli.snapshots import codec as files
+from aioli.snapshots import open_files
+from aioli.snapshots.pieces import ArrayInPieces
 
 
 def learned() -> AIOLI:
@@ -49,10 +51,19 @@ def scratch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("scratch") / "learner"
 
 
+def load_in_pieces(path: Path) -> AIOLI:
+    """What `AIOLI.load` would give if it read a few bytes of an array at a time, as `Fleet.load` does of large ones."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(open_files, "LARGE", 16)
+        with open_files.open_snapshot(path) as snapshot:
+            return AIOLI._restored_from(path, snapshot, AIOLI.restore)
+
+
 def check_refused(path: Path, *words: str) -> None:
-    with pytest.raises(ValueError, match=path.name) as caught:
-        AIOLI.load(path)
-    assert all(word in str(caught.value) for word in words), str(caught.value)
+    for load in (AIOLI.load, load_in_pieces):
+        with pytest.raises(ValueError, match=path.name) as caught:
+            load(path)
+        assert all(word in str(caught.value) for word in words), str(caught.value)
 
 
 # ---- damage
@@ -73,9 +84,13 @@ def test_a_file_with_something_behind_it(tail: bytes, saved: bytes, tmp_path: Pa
 
 def load_or_none(path: Path) -> AIOLI | None:
     try:
-        return AIOLI.load(path)
+        learner = AIOLI.load(path)
     except ValueError:
+        with pytest.raises(ValueError, match=path.name):
+            load_in_pieces(path)
         return None
+    assert contents(load_in_pieces(path)) == contents(learner)
+    return learner
 
 
 @examples(400)
@@ -149,8 +164,10 @@ def craft(
     factored = kept.pop("factored", False)
     tree["parts"]["state"]["values"] = {} if changes.get("factored") is ... else {"factored": factored}
     tree |= {"kind": kept.pop("kind", None), "values": kept}
-    arrays = dict(files._arrays(snapshot)) | {f"state/{name}": array for name, array in (tensors or {}).items()}
-    digest = files._digest(json.dumps(tree, sort_keys=True, separators=(",", ":")), arrays)
+    arrays: dict[str, Any] = {path: array.whole() for path, array in files._arrays(snapshot)}
+    arrays |= {f"state/{name}": array for name, array in (tensors or {}).items()}
+    pieces = {path: ArrayInPieces.of(array) for path, array in arrays.items()}
+    digest = files._digest(json.dumps(tree, sort_keys=True, separators=(",", ":")), pieces)
     top = {"format": files.FORMAT, "version": "0", "sha256": digest, "snapshot": tree} | (head or {})
     top = {name: value for name, value in top.items() if value is not ...}
     save_file(arrays, path, metadata={"aioli": json.dumps(top) if text is None else text})

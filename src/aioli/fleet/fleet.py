@@ -17,6 +17,7 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.protocol import Certifies
 from aioli.learners.remembering import Remembering
 from aioli.snapshots.codec import write_snapshot
+from aioli.snapshots.open_files import open_snapshot
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 
@@ -160,11 +161,7 @@ class Fleet(PlayingFleet, Remembering):
 
         Records are written a few at a time: beside the fleet, memory holds four megabytes of them, and the keys.
         """
-        if self._records is None:
-            super().save(path)
-            return
-        large = {f"records/{name}": pieces for name, pieces in self._records.in_pieces().items()}
-        write_snapshot(path, self._snapshot(self._records.outline()), large)
+        write_snapshot(path, self._snapshot(None if self._records is None else self._records.in_pieces()))
 
     def _snapshot(self, records: Snapshot | None) -> Snapshot:
         values: dict[str, Plain] = {
@@ -222,8 +219,11 @@ class Fleet(PlayingFleet, Remembering):
         hot_rows: int | None = None,
         spill: str | os.PathLike[str] | None = None,
     ) -> Self:
-        """Read a fleet that `save` wrote, into the budget given here."""
-        return cls._load(path, lambda snapshot: cls.restore(snapshot, memory, hot_models, hot_rows, spill))
+        """Read a fleet that `save` wrote, a few records at a time, into the budget given here."""
+        with open_snapshot(path) as taken:
+            return cls._restored_from(
+                path, taken, lambda given: cls.restore(given, memory, hot_models, hot_rows, spill)
+            )
 
     def __repr__(self) -> str:
         rows = f"  # {len(self)} keys, {self.rounds} rows of {self.n_features_} columns" if self.rounds else ""

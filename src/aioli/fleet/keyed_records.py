@@ -6,17 +6,15 @@ from typing import Self
 
 import numpy as np
 
-from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.fleet.copies import grow_models, write_records
+from aioli.errors import ParameterRefused
+from aioli.fleet.copies import grow_models
 from aioli.fleet.integer_table import Integers
 from aioli.fleet.keys import Key, KeyIndex
-from aioli.fleet.layout import EXTENSION, HEAD, MODEL_HEAD, TALLY, Layout
+from aioli.fleet.layout import EXTENSION, HEAD, TALLY, Layout
 from aioli.fleet.records import ABSENT, FEWEST, Records, copy_records
 from aioli.fleet.room import Places
-from aioli.fleet.saved_records import records_in_pieces
+from aioli.fleet.saved_records import fill_records, records_in_pieces
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.outcomes.two_classes import Tally
-from aioli.snapshots.pieces import ArrayInPieces
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Budget", "KeyedRecords"]
@@ -193,63 +191,18 @@ class KeyedRecords:
 
     def snapshot(self) -> Snapshot:
         """Return the keys and their records in order: heads, bodies, and what factored models have besides."""
-        arrays = {}
-        for name, pieces in self.in_pieces().items():
-            arrays[name] = np.empty(pieces.shape)
-            end = 0
-            for piece in pieces.make():
-                arrays[name][end : end + len(piece)] = piece
-                end += len(piece)
-        return Snapshot("KeyedRecords", {}, arrays, {"keys": self.keys.snapshot()})
+        made = self.in_pieces()
+        return Snapshot(made.kind, {}, {name: array.whole() for name, array in made.pieces.items()}, made.parts)
 
-    def in_pieces(self) -> dict[str, ArrayInPieces]:
-        """Return the arrays of the snapshot, to be written a few keys at a time."""
-        return records_in_pieces(self)
-
-    def outline(self) -> Snapshot:
-        """Return the snapshot with empty arrays, for a writer who has these from `in_pieces`."""
-        empty = {name: np.empty(0) for name in self.in_pieces()}
-        return Snapshot("KeyedRecords", {}, empty, {"keys": self.keys.snapshot()})
+    def in_pieces(self) -> Snapshot:
+        """Return the snapshot with the records in pieces, read when asked for: nothing may be learned until then."""
+        return Snapshot("KeyedRecords", parts={"keys": self.keys.snapshot()}, pieces=records_in_pieces(self))
 
     @classmethod
     def restore(cls, snapshot: Snapshot, layout: Layout, ridges: Vector, budget: Budget) -> Self:
         """Make records equal to those of a snapshot, of this layout."""
         given = snapshot.of("KeyedRecords")
-        keys = KeyIndex.restore(given.part("keys"))
-        count, body = keys.count, layout.models * layout.body
-        heads = given.array("heads", (count, HEAD + layout.models * MODEL_HEAD))
-        bodies = given.array("bodies", (count, body))
-        extensions = given.array("extensions", (None, body))
-        check_records(heads, bodies, extensions, layout)
-        made = cls(layout, ridges, budget, keys)
-        made.records.reserve(count)
-        for part, places in made.pieces(np.arange(count), 1.0):
-            write_records(made.records.hot, places, layout.told, heads[part], bodies[part])
-            of_place = made.records.hot[places, EXTENSION].copy()
-            made.records.hot[places, EXTENSION] = -1.0
-            for place, second in zip(places.tolist(), of_place.astype(np.int64).tolist(), strict=True):
-                if second >= 0:
-                    made.records.extend(place)
-                    at = np.array([int(made.records.hot[place, EXTENSION])])
-                    head = np.zeros((1, heads.shape[1]))
-                    write_records(made.records.hot, at, layout.told, head, extensions[second : second + 1])
+        made = cls(layout, ridges, budget, KeyIndex.restore(given.part("keys")))
+        made.records.reserve(made.keys.count)
+        fill_records(made, given)
         return made
-
-
-def check_records(heads: Matrix, bodies: Matrix, extensions: Matrix, layout: Layout) -> None:
-    """Refuse records that no game can have come to."""
-    seconds = heads[:, EXTENSION]
-    used = seconds[seconds >= 0]
-    if (seconds < -1).any() or not np.array_equal(used, np.arange(len(extensions))):
-        raise SnapshotRefused("in a KeyedRecords, an extension is missing, or used twice")
-    for model in range(layout.models):
-        first = HEAD + model * MODEL_HEAD
-        tally = np.delete(heads[:, first : first + TALLY], Tally.REGRET, axis=1)
-        factored = heads[:, first + TALLY] != 0.0
-        if tally.size and tally.min() < 0.0:
-            raise SnapshotRefused(f"in a KeyedRecords, a tally counts {tally.min():g}, which is below 0")
-        if layout.extends and (factored & (seconds < 0)).any():
-            raise SnapshotRefused("in a KeyedRecords, a factored model has no extension")
-        diagonals = bodies[~factored][:, model * layout.body + layout.diagonal]
-        if diagonals.size and diagonals.min() <= 0.0:
-            raise SnapshotRefused("in a KeyedRecords, a matrix is not positive")

@@ -39,7 +39,12 @@ class Remembering(ShownInNotebooks, ABC):
 
     @classmethod
     def _load(cls, path: str | os.PathLike[str], restore: Callable[[Snapshot], Self]) -> Self:
-        snapshot = read_snapshot(path)
+        return cls._restored_from(path, read_snapshot(path), restore)
+
+    @classmethod
+    def _restored_from(
+        cls, path: str | os.PathLike[str], snapshot: Snapshot, restore: Callable[[Snapshot], Self]
+    ) -> Self:
         if snapshot.kind != cls.__name__:
             raise SnapshotRefused(f"{path}: holds a learner of type {snapshot.kind!r}, not {cls.__name__!r}")
         try:

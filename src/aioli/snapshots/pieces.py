@@ -1,10 +1,11 @@
-"""Arrays that are written piece by piece: the bytes of a snapshot's file without the whole of it in memory.
+"""Arrays that are made, written and read piece by piece: a snapshot's file without the whole of it in memory.
 
 The layout is that of a safetensors file: the length of a JSON header, the header, and the arrays one behind the other,
-whole numbers first, then fractions, then bytes, each type in order of names. `codec.to_bytes` makes the same bytes.
+whole numbers first, then fractions, then bytes, each type in order of names.
 """
 
 import json
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["ArrayInPieces", "bytes_of", "file_header", "in_order"]
+__all__ = ["DTYPES", "ArrayInPieces", "RowReader", "bytes_of", "file_header", "in_order"]
 
 ALIGNMENT = 8  # bytes, of the header's length
 DTYPES = {"int64": "I64", "float64": "F64", "uint8": "U8"}  # as safetensors names them, in the order in which they lie
@@ -44,7 +45,36 @@ class ArrayInPieces:
     @property
     def nbytes(self) -> int:
         """How many bytes all pieces take together."""
-        return int(np.prod(self.shape, dtype=np.int64)) * np.dtype(self.dtype).itemsize
+        return math.prod(self.shape) * np.dtype(self.dtype).itemsize
+
+    def whole(self) -> NDArray[Any]:
+        """Return the array, all pieces together."""
+        array = np.empty(self.shape or (1,), self.dtype)
+        end = 0
+        for piece in self.make():
+            array[end : end + len(piece)] = piece
+            end += len(piece)
+        return array.reshape(self.shape)
+
+
+class RowReader:
+    """Hands out the rows of an array in pieces, as many at a time as the caller asks for."""
+
+    def __init__(self, array: ArrayInPieces) -> None:
+        self._pieces = iter(array.make())
+        self._left: NDArray[Any] = np.empty((0, *array.shape[1:]), array.dtype)
+
+    def take(self, count: int) -> NDArray[Any]:
+        """Return the next so many rows; there must be as many."""
+        parts = [self._left[:count]]
+        missing = count - len(parts[0])
+        self._left = self._left[count:]
+        while missing:
+            piece = next(self._pieces)
+            parts.append(piece[:missing])
+            self._left = piece[missing:]
+            missing -= len(parts[-1])
+        return parts[-1] if len(parts[-1]) == count else np.concatenate(parts)
 
 
 Arrays: TypeAlias = Mapping[str, ArrayInPieces]

@@ -17,12 +17,13 @@ aioli.errors.SnapshotRefused: in a Clock, the array 'times' has shape (3,), not 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol, Self, TypeAlias, TypeVar, runtime_checkable
+from typing import Any, Protocol, Self, TypeAlias, TypeVar, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
+from aioli.snapshots.pieces import ArrayInPieces
 
 __all__ = ["Array", "Plain", "Remembers", "Snapshot"]
 
@@ -50,12 +51,16 @@ class Snapshot:
         Arrays by name, of float64, int64 or uint8. They belong to the snapshot: nobody else writes to them.
     parts
         The snapshots of the objects that it holds, by name.
+    pieces
+        Arrays by name that are made or read a few rows at a time, while their owner stays as it is or their file is
+        open; written, and asked for, they are arrays like the others.
     """
 
     kind: str
     values: Mapping[str, Plain] = field(default_factory=dict)
     arrays: Mapping[str, Array] = field(default_factory=dict)
     parts: Mapping[str, "Snapshot"] = field(default_factory=dict)
+    pieces: Mapping[str, ArrayInPieces] = field(default_factory=dict)
 
     def of(self, kind: str) -> Self:
         """Return the snapshot itself, or raise `SnapshotRefused` where its kind is another."""
@@ -80,6 +85,14 @@ class Snapshot:
     def octets(self, name: str, shape: tuple[int | None, ...] | None = None) -> NDArray[np.uint8]:
         """Return the array of uint8 of this name, of this shape: None allows any length."""
         return self._typed(name, shape, np.uint8)
+
+    def array_in_pieces(self, name: str, shape: tuple[int | None, ...]) -> ArrayInPieces:
+        """Return the array of float64 of this name and shape a few rows at a time; None allows any length."""
+        if name not in self.pieces:
+            return ArrayInPieces.of(self.array(name, shape))
+        pieces = self.pieces[name]
+        self._require(name, np.dtype(pieces.dtype), pieces.shape, np.float64, shape)
+        return pieces
 
     def places(self, name: str, count: int) -> NDArray[np.int64]:
         """Return the list of this name, of places among `count`: each from 0 to below that."""
@@ -205,17 +218,28 @@ class Snapshot:
         return value
 
     def _typed(self, name: str, shape: tuple[int | None, ...] | None, kind: type[Scalar]) -> NDArray[Scalar]:
-        array = self.arrays.get(name)
+        array = self.pieces[name].whole() if name in self.pieces else self.arrays.get(name)
         if array is None:
             raise SnapshotRefused(f"in a {self.kind}, the array {name!r} is missing")
-        if array.dtype != kind:
-            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} is of {array.dtype}, not of {np.dtype(kind)}")
+        self._require(name, array.dtype, array.shape, kind, shape)
+        return np.asarray(array, kind)
+
+    def _require(
+        self,
+        name: str,
+        came: np.dtype[Any],
+        size: tuple[int, ...],
+        kind: type[np.generic],
+        shape: tuple[int | None, ...] | None,
+    ) -> None:
+        """Refuse an array of another type or shape than wanted."""
+        if came != kind:
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} is of {came}, not of {np.dtype(kind)}")
         fits = shape is None or (
-            array.ndim == len(shape) and all(w in (None, n) for w, n in zip(shape, array.shape, strict=True))
+            len(size) == len(shape) and all(w in (None, n) for w, n in zip(shape, size, strict=True))
         )
         if not fits:
-            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} has shape {array.shape}, not {shape}")
-        return np.asarray(array, kind)
+            raise SnapshotRefused(f"in a {self.kind}, the array {name!r} has shape {size}, not {shape}")
 
 
 @runtime_checkable
