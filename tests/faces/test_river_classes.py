@@ -1,15 +1,17 @@
 """River's face on more than two labels, which may come at any time."""
 
+import gc
 import importlib
 import pickle
 import random
+from types import FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from aioli import AIOLI
+from aioli import AIOLI, ClassAuto
 from aioli.learners.baselines.ogd import OGD
 
 pytest.importorskip("river")
@@ -21,6 +23,7 @@ MANY = AIOLIClassifier(AIOLI(classes="any"))
 SOME = ("check_learn_one", "check_pickling", "check_predict_proba_one", "check_classifier_tracks_seen_labels")
 CHECKS = [check for check in checks.yield_checks(MANY) if check.__name__ in SOME]  # all: test_river_face, by the turn
 LABELS = ["rose", "lily", "iris", "aster"]
+SKIPPED = (type, ModuleType, FunctionType)  # as River does
 
 
 def flowers(rows: int = 120) -> tuple[list[dict[str, float]], list[str]]:
@@ -97,3 +100,18 @@ def test_what_is_refused_when_the_third_label_comes_leaves_no_trace() -> None:
     with pytest.raises(ValueError, match="is nan"):
         face.learn_many(bad, pandas.Series(["rose", "iris", "rose"]))
     assert pickle.dumps(face) == before
+
+
+def test_the_memory_that_river_tells_is_the_models_own() -> None:
+    """River goes from object to object: a model that held compiled code would be as large as all of Numba."""
+    model = AIOLIClassifier()
+    for x, label in zip(*flowers(70), strict=True):
+        model.learn_one(x, label)
+    reached: dict[int, object] = {id(model): model}
+    pending = [model]
+    while pending:
+        found = {id(each): each for each in gc.get_referents(*pending)}
+        pending = [each for at, each in found.items() if at not in reached and not issubclass(type(each), SKIPPED)]
+        reached |= found
+        assert not [each for each in pending if type(each).__module__.startswith("numba")]
+    assert any(isinstance(each, ClassAuto) for each in reached.values())
