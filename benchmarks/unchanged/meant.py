@@ -33,6 +33,7 @@ class Meant:
 DIGITS = "a single row's log-odds take the compiled way of its probability, and tables are scored by matrix products"
 COMPANION = "a third companion plays beside Auto's linear experts: all of them again, on the columns that matter"
 FEW_ROWS = "fit of few rows has a part of maximum likelihood, and Auto a third companion"
+NORMAL = "fit of few rows has a part of normally distributed classes besides"
 
 MEANT = (
     Meant("588cca8", "AIOLI|Auto, three experts", ".*: predict_logit$|lists: predict_many$|late labels: ", DIGITS),
@@ -42,6 +43,7 @@ MEANT = (
     Meant("4c94aa9", ".* of Auto$", "", COMPANION),
     Meant("4c94aa9", "scikit-learn's face, the learner inside|River's face", "default", COMPANION),
     Meant("9b97f4b", "scikit-learn's face$", "default, |average=8, |balanced, ", FEW_ROWS),
+    Meant("cceaacd", "scikit-learn's face$", "default, |balanced, ", NORMAL),
     Meant("4c94aa9", "aioli run, (CSV$|JSON lines|Parquet|synthetic|standard|killed and resumed, Auto)", "", COMPANION),
     Meant("4c94aa9", "aioli compare", "Auto", COMPANION),
     Meant("4c94aa9", "aioli run, several learners", "OnlineToBatch", COMPANION),
