@@ -9,6 +9,7 @@ from aioli.states.forest.trees import (
     DEEPEST,
     LEAST,
     NODES,
+    NOTES,
     RATES,
     USED,
     Integers,
@@ -73,10 +74,10 @@ def consult_rows(
 ) -> None:
     """Write what each member says of each row, as if it came next."""
     T, K = nodes.shape[0], out.shape[2]
-    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
+    paths, notes, lengths = np.empty((T, DEEPEST), np.int64), np.empty((T, DEEPEST, NOTES)), np.empty(T, np.int64)
     on_path, P, linear = np.empty((DEEPEST, K)), np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
     for t in range(U.shape[0]):
-        consult_trees(nodes, used, log_rho, row, U[t], K, paths, lengths, on_path, P, linear)
+        consult_trees(nodes, used, log_rho, row, U[t], K, paths, notes, lengths, on_path, P, linear)
         members(P, linear, kind_of, kinds, out[t])
 
 
@@ -104,17 +105,16 @@ def play_rows(
     a row, its label and its weight; every row so far has had the same chance to be in it.
     """
     T, K, d = nodes.shape[0], out.shape[2], X.shape[1]
-    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
+    paths, notes, lengths = np.empty((T, DEEPEST), np.int64), np.empty((T, DEEPEST, NOTES)), np.empty(T, np.int64)
     on_path, P, linear = np.empty((DEEPEST, K)), np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
-    steps, p = np.empty(linear.shape), np.empty(K)
-    path = np.empty(DEEPEST, np.int64)
+    steps = np.empty((2, linear.size))
     for t in range(U.shape[0]):
         now = row + t
         u, weight, y = U[t], weights[t], codes[t]
-        consult_trees(nodes, used, log_rho, now, u, K, paths, lengths, on_path, P, linear)
+        consult_trees(nodes, used, log_rho, now, u, K, paths, notes, lengths, on_path, P, linear)
         members(P, linear, kind_of, kinds, out[t])
         if weight > 0.0:
-            given = paths, lengths, linear, steps, on_path, p, path
+            given = paths, notes, lengths, linear, steps
             learn_trees(nodes, used, log_rho, weight, now, u, scales, K, *given, y)
         place = now
         if now >= sample.shape[0]:

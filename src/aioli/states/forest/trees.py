@@ -31,13 +31,14 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.copying import copy_numbers
 
 __all__ = [
     "DEEPEST",
     "FEATURE",
     "FIXED",
+    "NOTES",
     "RATES",
     "THRESHOLD",
     "consult_trees",
@@ -58,6 +59,13 @@ LEAST = 1e-4  # a tree's probability below this counts as this where trees are a
 # the box (2d). S is 1 for two classes, K for more.
 FIXED = 9
 LEFT, RIGHT, FEATURE, THRESHOLD, BIRTH, STOP, OWN, TREE, LAST = range(FIXED)
+
+# What is noted of each node on a row's path: what it has kept of its counts, their sum, and how much is believed of the
+# prunings that end there.
+NOTES = 3
+SHARE, TOTAL, STOPS = range(NOTES)
+
+SURELY = 1.0 - 1e-6  # a bound that holds by so much of itself holds whatever rounding does
 
 NODES, USED = "f8[:,:,::1]", "i8[::1]"
 
@@ -97,27 +105,35 @@ def kept(node: Vector, log_rho: float, row: float) -> float:
     return math.exp(log_rho * (row - node[LAST])) if log_rho < 0.0 else 1.0
 
 
-@compiled("void(f8[::1],f8,i8,f8[::1])", inline=True)
-def predict_node(node: Vector, share: float, K: int, p: Vector) -> None:
-    """Write $(n_k + ½)/(n + K/2)$. O(K)."""
+@compiled("f8(f8[::1],i8)", inline=True)
+def count_rows(node: Vector, K: int) -> float:
+    """Return n, the sum of a node's counts. O(K)."""
     counts = node[FIXED : FIXED + K]  # a slice: an index that might be negative is not vectorised
     total = 0.0
     for c in range(K):
         total += counts[c]
-    total = total * share + 0.5 * K
-    for c in range(K):
-        p[c] = (counts[c] * share + 0.5) / total
+    return total
 
 
-@compiled("f8(f8[::1],f8,i8,i8)", inline=True)
-def predict_label(node: Vector, share: float, K: int, y: int) -> float:
-    """Return what `predict_node` writes for one class. O(K)."""
-    counts = node[FIXED : FIXED + K]
-    total = 0.0
-    for c in range(K):
-        total += counts[c]
-    said: float = (counts[y] * share + 0.5) / (total * share + 0.5 * K)
+@compiled("f8(f8[::1],f8,f8,i8,i8)", inline=True)
+def predict_label(node: Vector, share: float, total: float, K: int, y: int) -> float:
+    """Return $(n_y + ½)/(n + K/2)$, n being what is kept of the total. O(1)."""
+    said: float = (node[FIXED + y] * share + 0.5) / (total * share + 0.5 * K)
     return said
+
+
+@compiled("void(f8[::1],f8,f8,f8,f8,i8,i8,i8)", inline=True)
+def count_label(
+    node: Vector, share: float, said: float, weight: float, rate: float, row: int, K: int, y: int
+) -> None:
+    """Count a label of which a node had said this, and what the node has lost by it. O(K) where it forgets."""
+    if share < 1.0:
+        for c in range(K):
+            node[FIXED + c] *= share
+        node[OWN] *= share
+    node[OWN] += rate * math.log(said)
+    node[FIXED + y] += weight
+    node[LAST] = row
 
 
 @compiled("f8(f8[::1])", inline=True)
@@ -137,25 +153,30 @@ def mixed_weight(stop: float, own: float, below: float) -> float:
     return below + math.log(1.0 - stop + stop * math.exp(own - below))
 
 
-@compiled(f"i8({NODES},i8,i8,f8,f8,f8[::1],i8,i8[::1],f8[:,::1],f8[::1])")
+@compiled(f"i8({NODES},i8,f8,f8,f8[::1],i8,i8[::1],f8[:,::1],f8[:,::1],f8[::1])")
 def consult_tree(
     nodes: Matrix,
     tree: int,
-    node: int,
     log_rho: float,
     row: float,
     u: Vector,
     K: int,
     path: Integers,
+    notes: Matrix,
     on_path: Matrix,
     p: Vector,
 ) -> int:
-    """Write a row's path from a node on, and the probabilities of all prunings from there, mixed; return its length."""
-    length = 0
+    """Write a row's path with its notes, and the probabilities of all prunings, mixed; return the path's length."""
+    length, node = 0, 0
     while True:
         record = nodes[tree, node]
         path[length] = node
-        predict_node(record, kept(record, log_rho, row), K, on_path[length])
+        share, total = kept(record, log_rho, row), count_rows(record, K)
+        notes[length, SHARE], notes[length, TOTAL] = share, total
+        counts, said = record[FIXED : FIXED + K], on_path[length]
+        total = total * share + 0.5 * K
+        for c in range(K):
+            said[c] = (counts[c] * share + 0.5) / total
         length += 1
         if record[FEATURE] < 0.0 or length == DEEPEST:
             break
@@ -163,14 +184,15 @@ def consult_tree(
     for c in range(K):
         p[c] = on_path[length - 1, c]
     for i in range(length - 2, -1, -1):
-        record = nodes[tree, path[i]]
-        stops = stopping(record)
+        stops = stopping(nodes[tree, path[i]])
+        notes[i, STOPS] = stops
+        said = on_path[i]
         for c in range(K):
-            p[c] = stops * on_path[i, c] + (1.0 - stops) * p[c]
+            p[c] = stops * said[c] + (1.0 - stops) * p[c]
     return length
 
 
-@compiled(f"void({NODES},{USED},f8[::1],f8,f8[::1],i8,i8[:,::1],i8[::1],f8[:,::1],f8[:,::1],f8[:,::1])")
+@compiled(f"void({NODES},{USED},f8[::1],f8,f8[::1],i8,i8[:,::1],f8[:,:,::1],i8[::1],f8[:,::1],f8[:,::1],f8[:,::1])")
 def consult_trees(
     nodes: Matrix,
     used: Integers,
@@ -179,6 +201,7 @@ def consult_trees(
     u: Vector,
     K: int,
     paths: Integers,
+    notes: Cube,
     lengths: Integers,
     on_path: Matrix,
     P: Matrix,
@@ -193,9 +216,10 @@ def consult_trees(
             P[tree] = 1.0 / K
             lengths[tree] = 0
             continue
-        lengths[tree] = consult_tree(nodes, tree, 0, log_rho[tree], row, u, K, paths[tree], on_path, P[tree])
+        path = paths[tree]
+        lengths[tree] = consult_tree(nodes, tree, log_rho[tree], row, u, K, path, notes[tree], on_path, P[tree])
         for i in range(lengths[tree]):
-            record = nodes[tree, paths[tree, i]]
+            record = nodes[tree, path[i]]
             coefficients = record[FIXED + K : FIXED + K + RATES * S]
             for c in range(RATES * S):
                 flat[c] += coefficients[c]
@@ -247,9 +271,13 @@ def split(
     box = FIXED + K + 2 * RATES * S
     if used[tree] + 2 > nodes.shape[1] or depth > DEEPEST - 2:
         return -1
-    time = record[BIRTH] - math.log(uniform(tree, row, 3 * depth)) / E
+    drawn = uniform(tree, row, 3 * depth)
     leaf = record[FEATURE] < 0.0
-    if not leaf and time >= nodes[tree, int(record[LEFT]), BIRTH]:
+    ends = math.inf if leaf else nodes[tree, int(record[LEFT]), BIRTH]
+    if record[BIRTH] + SURELY * (1.0 - drawn) / E >= ends:  # -ln x is at least 1 - x: most need no logarithm
+        return -1
+    time = record[BIRTH] - math.log(drawn) / E
+    if time >= ends:
         return -1
     j, left_of = -1, uniform(tree, row, 3 * depth + 1) * E
     for candidate in range(d):
@@ -295,7 +323,23 @@ def split(
     return old
 
 
-@compiled(f"void({NODES},{USED},i8,f8,f8,i8,f8[::1],f8[::1],i8[::1],f8[:,::1],f8[::1],i8,i8,i8)")
+@compiled("f8(f8[:,:,::1],i8,i8,f8,i8[::1],f8[:,::1],i8,i8,i8,i8)")
+def said_below(
+    nodes: Matrix, tree: int, old: int, said: float, path: Integers, notes: Matrix, first: int, length: int, K: int, y: int
+) -> float:
+    """Return the probability that a subtree gave to a label before its top, at `first` of the path, became `old`."""
+    if first == length - 1:
+        return said
+    last = length - 1
+    p = predict_label(nodes[tree, path[last]], notes[last, SHARE], notes[last, TOTAL], K, y)
+    for i in range(last - 1, first, -1):
+        here = predict_label(nodes[tree, path[i]], notes[i, SHARE], notes[i, TOTAL], K, y)
+        p = notes[i, STOPS] * here + (1.0 - notes[i, STOPS]) * p
+    stops = stopping(nodes[tree, old])
+    return float(stops * said + (1.0 - stops) * p)
+
+
+@compiled(f"void({NODES},{USED},i8,f8,f8,i8,f8[::1],f8[::1],i8[::1],f8[:,::1],i8,i8,i8,i8)")
 def grow_tree(
     nodes: Matrix,
     used: Integers,
@@ -306,13 +350,16 @@ def grow_tree(
     u: Vector,
     scale: Vector,
     path: Integers,
-    on_path: Matrix,
-    p: Vector,
+    notes: Matrix,
+    length: int,
     K: int,
     S: int,
     y: int,
 ) -> None:
-    """Learn a row's label in one tree: split where the process does, count on the path, and weigh the prunings."""
+    """Learn a row's label in one tree: split where the process does, count on the path, and weigh the prunings.
+
+    Path, notes and length are those that `consult_tree` has written of this row.
+    """
     d = u.size
     box = FIXED + K + 2 * RATES * S
     rate = min(weight, 1.0)  # p^ω is mixable for ω ≤ 1 only
@@ -326,31 +373,25 @@ def grow_tree(
         for j in range(d):
             root[box + j] = u[j]
             root[box + d + j] = u[j]
-    length, node = 0, 0
-    leaf, inherited = -1, 0.0  # a leaf that is new, and what had been announced of its first row
-    while True:
-        record = nodes[tree, node]
+        length = 1
+        path[0], notes[0, SHARE], notes[0, TOTAL] = 0, 1.0, 0.0
+    i, known = 0, length
+    while i < known:
+        record = nodes[tree, path[i]]
+        share = notes[i, SHARE]
+        said = predict_label(record, share, notes[i, TOTAL], K, y)
         E = distance(record, box, u, scale)
         if E > 0.0:
-            old = split(nodes, used, tree, node, u, scale, E, row, length, K, S)
-            if old >= 0:
-                consult_tree(nodes, tree, old, log_rho, row, u, K, path[length:], on_path, p)
-                leaf, inherited = used[tree] - 1, p[y]
+            old = split(nodes, used, tree, path[i], u, scale, E, row, i, K, S)
+            if old >= 0:  # the path ends in the new leaf, whose first row was announced by the subtree that was
+                leaf = nodes[tree, old + 1]
+                leaf[OWN] = rate * math.log(said_below(nodes, tree, old, said, path, notes, i, length, K, y))
+                leaf[FIXED + y] = weight
+                path[i + 1] = old + 1
+                known, length = i + 1, i + 2
             widen(record, box, u)
-        share = kept(record, log_rho, row)
-        said = predict_label(record, share, K, y)
-        if share < 1.0:
-            for c in range(K):
-                record[FIXED + c] *= share
-            record[OWN] *= share
-        record[OWN] += rate * math.log(inherited if node == leaf else said)
-        record[FIXED + y] += weight
-        record[LAST] = row
-        path[length] = node
-        length += 1
-        if record[FEATURE] < 0.0 or length == DEEPEST:
-            break
-        node = int(record[LEFT] if u[int(record[FEATURE])] <= record[THRESHOLD] else record[RIGHT])
+        count_label(record, share, said, weight, rate, row, K, y)
+        i += 1
     for i in range(length - 1, -1, -1):
         record = nodes[tree, path[i]]
         if record[FEATURE] < 0.0:
@@ -361,17 +402,8 @@ def grow_tree(
             record[TREE] = mixed_weight(record[STOP], record[OWN], below)
 
 
-@compiled("void(f8[::1],i8,f8,f8[::1])", inline=True)
-def take_steps(coefficients: Vector, S: int, rate: float, steps: Vector) -> None:
-    """Move the coefficients of a node's indicator at one rate, whose squares lie RATES times S numbers behind. O(S)."""
-    squares = coefficients[RATES * S :]
-    for c in range(S):
-        squares[c] += steps[c] * steps[c]
-        coefficients[c] -= rate * steps[c] / math.sqrt(1.0 + squares[c])
-
-
 @compiled(
-    f"void({NODES},{USED},f8[::1],f8,i8,f8[::1],f8[:,::1],i8,i8[:,::1],i8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],i8[::1],i8)"
+    f"void({NODES},{USED},f8[::1],f8,i8,f8[::1],f8[:,::1],i8,i8[:,::1],f8[:,:,::1],i8[::1],f8[:,::1],f8[:,::1],i8)"
 )
 def learn_trees(
     nodes: Matrix,
@@ -383,17 +415,18 @@ def learn_trees(
     scales: Matrix,
     K: int,
     paths: Integers,
+    notes: Cube,
     lengths: Integers,
     linear: Matrix,
     steps: Matrix,
-    on_path: Matrix,
-    p: Vector,
-    path: Integers,
     y: int,
 ) -> None:
     """Learn a row's label in the model in paths and in every tree, given what `consult_trees` wrote of the row."""
     S = linear.shape[1]
+    T, size = nodes.shape[0], RATES * S
+    moves, squared = steps[0], steps[1]
     for m in range(RATES):
+        rate = (1.0 / T) * (0.2 if m == 0 else 0.5 if m == 1 else 1.0)
         top = 0.0
         for c in range(S):
             top = max(top, linear[m, c])
@@ -402,14 +435,17 @@ def learn_trees(
             total += math.exp(linear[m, c] - top)
         for c in range(S):
             label = 1.0 if (y == 1 if S == 1 else y == c) else 0.0
-            steps[m, c] = weight * (math.exp(linear[m, c] - top) / total - label)
-    rates = 1.0 / nodes.shape[0]
-    for tree in range(nodes.shape[0]):
-        for i in range(lengths[tree]):
-            record = nodes[tree, paths[tree, i]]
-            for m in range(RATES):
-                rate = rates * (0.2 if m == 0 else 0.5 if m == 1 else 1.0)
-                place = FIXED + K + m * S
-                take_steps(record[place : place + (RATES + 1) * S], S, rate, steps[m])
+            step = weight * (math.exp(linear[m, c] - top) / total - label)
+            moves[m * S + c] = rate * step
+            squared[m * S + c] = step * step
+    for tree in range(T):
+        path, length = paths[tree], lengths[tree]
+        for i in range(length):
+            record = nodes[tree, path[i]]
+            coefficients, squares = record[FIXED + K : FIXED + K + size], record[FIXED + K + size : FIXED + K + 2 * size]
+            for c in range(size):
+                squares[c] += squared[c]
+            for c in range(size):
+                coefficients[c] -= moves[c] / math.sqrt(1.0 + squares[c])
         scale, rho = scales[tree], log_rho[tree]
-        grow_tree(nodes, used, tree, rho, weight, row, u, scale, path, on_path, p, K, S, y)
+        grow_tree(nodes, used, tree, rho, weight, row, u, scale, path, notes[tree], length, K, S, y)
