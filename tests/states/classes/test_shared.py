@@ -1,5 +1,7 @@
 """The softmax state with one matrix for all classes: its equation, its forms, and how it grows."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
@@ -56,6 +58,23 @@ def test_blocks_of_rows_play_the_game_of_single_rows() -> None:
     assert_array_equal(blocks.P, blocks.P.T)
 
 
+def play_one_by_one(state: SharedState, X: Matrix, codes: Codes) -> Matrix:
+    return np.concatenate([play(state, X[t : t + 1], codes[t : t + 1]) for t in range(len(X))])
+
+
+@pytest.mark.parametrize("forgetting", [1.0, 0.99])
+@pytest.mark.parametrize("n", [1, 16, 21, 130])
+def test_what_single_wide_rows_have_yet_to_take_from_the_matrix_is_no_other_game(n: int, forgetting: float) -> None:
+    X, codes = some_rows(n + 30, 70, 4)
+    blocks, single = (SharedState(SharedSpec(forgetting=forgetting), 70, 4) for _ in range(2))
+    announced, one_by_one = play(blocks, X[:n], codes[:n]), play_one_by_one(single, X[:n], codes[:n])
+    assert_allclose(one_by_one, announced, atol=1e-10)  # sums are taken in another order
+    assert len(single.waiting) == n % 64 % 16
+    assert_allclose(play(single, X[n:], codes[n:]), play(blocks, X[n:], codes[n:]), atol=1e-10)
+    assert_allclose(single.P, blocks.P, atol=1e-12)
+    assert_array_equal(single.P, single.P.T)
+
+
 @pytest.mark.parametrize("d", [5, 70])
 def test_wherever_rows_are_cut_what_is_forgotten_is_the_same(d: int) -> None:
     X, codes = some_rows(200, d, 3)
@@ -67,13 +86,14 @@ def test_wherever_rows_are_cut_what_is_forgotten_is_the_same(d: int) -> None:
     assert np.linalg.eigvalsh(whole.P).max() <= 1.0 / spec.ridge + 1e-9
 
 
-def test_what_is_predicted_is_what_learning_announces_next() -> None:
-    X, codes = some_rows(50, 4, 3)
-    state = SharedState(SharedSpec(), 4, 3)
-    play(state, X, codes)
+@pytest.mark.parametrize("d", [4, 70])
+def test_what_is_predicted_is_what_learning_announces_next(d: int) -> None:
+    X, codes = some_rows(50, d, 3)
+    state = SharedState(SharedSpec(), d, 3)
+    play_one_by_one(state, X, codes)
     said, before = np.empty((1, 3)), state.snapshot()
     state.consult(X[:1], said)
-    assert_array_equal(state.P, before.arrays["P"])
+    assert_array_equal(state.snapshot().arrays["P"], before.arrays["P"])
     assert_array_equal(play(state, X[:1], codes[:1]), said)
 
 
@@ -89,6 +109,31 @@ def test_new_features_and_classes_are_as_if_they_had_been_there() -> None:
     grown.add_class()
     assert grown.classes == 4
     assert_array_equal(grown.W[3], 0.0)
+
+
+def test_new_features_come_while_rows_wait() -> None:
+    X, codes = some_rows(21, 70, 3)
+    small, large = SharedState(SharedSpec(), 70, 3), SharedState(SharedSpec(), 71, 3)
+    play_one_by_one(small, X, codes)
+    wider = np.insert(X, 2, 0.0, axis=1)
+    play_one_by_one(large, wider, codes)
+    grown = small.grown(71, np.delete(np.arange(71), 2))
+    assert_allclose(play(grown, wider, codes), play(large, wider, codes), atol=1e-12)
+
+
+def test_a_snapshot_keeps_the_rows_that_wait_and_no_more_than_may() -> None:
+    X, codes = some_rows(40, 70, 3)
+    state = SharedState(SharedSpec(), 70, 3)
+    play_one_by_one(state, X[:21], codes[:21])
+    again = SharedState.restore(state.snapshot(), state.spec)
+    assert_array_equal(again.snapshot().arrays["P"], state.snapshot().arrays["P"])
+    assert_array_equal(play_one_by_one(again, X[21:], codes[21:]), play_one_by_one(state, X[21:], codes[21:]))
+    assert_array_equal(play(again, X, codes), play(state, X, codes))  # in blocks
+    play_one_by_one(state, X[:3], codes[:3])
+    for waiting in (np.zeros((16, 70)), np.full((1, 70), np.inf)):
+        broken = replace(state.snapshot(), arrays={**state.snapshot().arrays, "waiting": waiting})
+        with pytest.raises(SnapshotRefused, match="wait"):
+            SharedState.restore(broken, state.spec)
 
 
 def test_a_snapshot_makes_an_equal_state_and_a_broken_one_is_refused() -> None:

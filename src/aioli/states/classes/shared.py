@@ -14,6 +14,16 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.shared_loops import BLOCK, consult_rows, play_block, play_rows
+from aioli.states.classes.shared_waiting import (
+    COUNTS,
+    HELD,
+    LOWER,
+    ROWS,
+    WAITING,
+    consult_waiting,
+    end_waiting,
+    play_waiting,
+)
 from aioli.states.dense.state import State
 
 __all__ = ["FEWEST", "SharedSpec", "SharedState"]
@@ -43,7 +53,8 @@ class SharedSpec:
 class SharedState:
     r"""Holds P = A⁻¹, d × d, for all classes, and W, one line of coefficients a class: O(d² + Kd) numbers, and a row.
 
-    Rows of 64 features and more forget after every 64 rows what narrower ones forget row by row.
+    Rows of 64 features and more forget after every 64 rows what narrower ones forget row by row. Where they come one by
+    one, what they take from P waits in S, and P may hold its lower triangle only (`shared_waiting`).
 
     No bound is proven for it, since one curvature cannot lie below the loss in every contrast of classes; but nothing
     is as good at this price. A further class begins with coefficients of 0, which is exact: P does not know of classes.
@@ -52,8 +63,9 @@ class SharedState:
     def __init__(self, spec: SharedSpec, width: int, classes: int) -> None:
         self.spec = spec
         self._rules = spec.rules
-        self.rows = 0  # wide ones played so far: forgetting waits for the end of a block of them
+        self.counts: Codes = np.zeros(COUNTS, np.int64)
         self.P: Matrix = np.eye(width) / spec.ridge
+        self.S: Matrix = np.zeros((WAITING if width >= BLOCK_WIDTH else 0, width))
         self.W: Matrix = np.zeros((classes, width))
 
     @property
@@ -66,6 +78,16 @@ class SharedState:
         """How many classes there are."""
         return len(self.W)
 
+    @property
+    def rows(self) -> int:
+        """How many wide rows were played so far: forgetting waits for the end of a block of them."""
+        return int(self.counts[ROWS])
+
+    @property
+    def waiting(self) -> Matrix:
+        """What single wide rows have yet to take from P: one line a row."""
+        return self.S[: self.counts[HELD]]
+
     def play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play the rows in order; `out` receives the logarithms of the probabilities before each label.
 
@@ -75,61 +97,60 @@ class SharedState:
         if self.width < BLOCK_WIDTH:
             play_rows(self.P, self.W, self._rules, X, codes, weights, out)
             return
-        rules = self._rules_within_blocks
         first = 0
         while first < len(X):
             part = slice(first, first + BLOCK - self.rows % BLOCK)
-            self._play_part(rules, X[part], codes[part], weights[part], out[part])
+            self._play_part(X[part], codes[part], weights[part], out[part])
             first += len(X[part])
-            self._count_in(len(X[part]))
 
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the one row that these arrays hold."""
         if self.width < BLOCK_WIDTH:
             return partial(play_rows, self.P, self.W, self._rules, X, codes, weights, out)
-        play_row = partial(play_rows, self.P, self.W, self._rules_within_blocks, X, codes, weights, out)
+        return partial(play_waiting, self.P, self.W, self.S, self.counts, self._rules, X, codes, weights, out)
 
-        def play() -> None:
-            play_row()
-            self._count_in(1)
-
-        return play
-
-    @property
-    def _rules_within_blocks(self) -> Vector:
-        """The parameters for wide rows, which forget at the end of a block."""
-        return replace(self.spec, forgetting=1.0).rules
-
-    def _count_in(self, rows: int) -> None:
-        """Count wide rows that do not go beyond their block, and forget where it ends."""
-        self.rows += rows
+    def _play_part(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
+        """Play a block of wide rows, or the few that are there of it; forget where it ends."""
+        if len(X) < FEWEST:
+            self.prepared(X, codes, weights, out)()
+            return
+        end_waiting(self.P, self.S, self.counts)
+        K = X @ self.P
+        A, S = np.empty((len(X), self.classes)), np.empty_like(X)
+        play_block(K, K @ X.T, X @ self.W.T, A, self._rules, X, codes, weights, out, S)
+        self.P -= S.T @ S  # NumPy computes a matrix by its own transpose as exactly symmetric
+        self.W -= A.T @ K
+        self.counts[ROWS] += len(X)
         if self.spec.forgetting < 1.0 and not self.rows % BLOCK:
             rho = self.spec.forgetting**BLOCK
             self.P *= rho
             self.P[np.diag_indices(self.width)] += (1.0 - rho) / self.spec.ridge
 
-    def _play_part(self, rules: Vector, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
-        """Play a block of wide rows, or the few that are there of it."""
-        if len(X) < FEWEST:
-            play_rows(self.P, self.W, rules, X, codes, weights, out)
-            return
-        K = X @ self.P
-        A, S = np.empty((len(X), self.classes)), np.empty_like(X)
-        play_block(K, K @ X.T, X @ self.W.T, A, rules, X, codes, weights, out, S)
-        self.P -= S.T @ S  # NumPy computes a matrix by its own transpose as exactly symmetric
-        self.W -= A.T @ K
-
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        consult_rows(self.P, self.W, X, out)
+        if self.width < BLOCK_WIDTH:
+            consult_rows(self.P, self.W, X, out)
+        else:
+            consult_waiting(self.P, self.W, self.S, int(self.counts[HELD]), X, out)
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows in which the features so far are at `places`, and the others were always 0."""
         larger = type(self)(self.spec, width, self.classes)
-        larger.rows = self.rows
-        larger.P[np.ix_(places, places)] = self.P
+        larger.counts[ROWS] = self.rows
+        larger.P[np.ix_(places, places)] = self._whole
+        larger._wait(self.waiting, places)
         larger.W[:, places] = self.W
         return larger
+
+    @property
+    def _whole(self) -> Matrix:
+        """P, both triangles of it."""
+        return np.tril(self.P) + np.tril(self.P, -1).T if self.counts[LOWER] else self.P
+
+    def _wait(self, waiting: Matrix, places: NDArray[np.int64]) -> None:
+        """Let rows whose features are at these places wait."""
+        self.S[: len(waiting), places] = waiting
+        self.counts[HELD] = len(waiting)
 
     def take_two(self, state: State) -> None:
         r"""Take the coefficients θ of a game of two classes: those of the classes are ∓θ/2, and P is half of that of θ.
@@ -156,8 +177,10 @@ class SharedState:
         self._rules = self.spec.rules
 
     def snapshot(self) -> Snapshot:
-        """Return P, W and how many rows were played."""
-        return Snapshot("SharedState", {"rows": self.rows}, {"P": self.P.copy(), "W": self.W.copy()})
+        """Return P, W, how many rows were played, and what some have yet to take from P."""
+        arrays = {"P": self._whole.copy(), "W": self.W.copy()}
+        waiting = {"waiting": self.waiting.copy()} if len(self.waiting) else {}
+        return Snapshot("SharedState", {"rows": self.rows}, arrays | waiting)
 
     @classmethod
     def restore(cls, snapshot: Snapshot, spec: SharedSpec) -> Self:
@@ -168,5 +191,10 @@ class SharedState:
         if P.shape[0] != P.shape[1] or not np.isfinite(P).all() or not np.isfinite(W).all():
             raise SnapshotRefused("in a SharedState, P is not square, or a number is not finite")
         state = cls(spec, len(P), len(W))
-        state.P[...], state.W[...], state.rows = P, W, given.whole("rows")
+        state.P[...], state.W[...], state.counts[ROWS] = P, W, given.whole("rows")
+        if "waiting" in given.arrays:
+            waiting = given.array("waiting", (None, len(P)))
+            if len(waiting) >= len(state.S) or not np.isfinite(waiting).all():
+                raise SnapshotRefused(f"in a SharedState, {len(waiting)} rows wait, or one is not finite")
+            state._wait(waiting, np.arange(len(P)))
         return state

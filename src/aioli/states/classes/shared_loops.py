@@ -24,7 +24,7 @@ from aioli.numerics.softmax import curvature_weights, softmax
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.two_classes import HEAVY
 
-__all__ = ["BLOCK", "FORGETTING", "RULES", "consult_rows", "play_block", "play_rows"]
+__all__ = ["BLOCK", "FORGETTING", "RIDGE", "RULES", "answer", "consult_rows", "play_block", "play_rows", "settle"]
 
 RULES = 4
 RIDGE, RADIUS, FORGETTING, UNSEEN = range(RULES)  # the last: how many lines stand for classes that no row has had

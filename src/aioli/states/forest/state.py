@@ -22,6 +22,7 @@ FIRST = 16  # rows before the trees begin: they are the first sample
 EPOCHS = 4  # times as many rows as at the last
 SAMPLE = 1024  # rows of which ranks are made, and what each column says of the label
 MOST_NODES = 2048  # a tree: beyond, the streams tried became no better
+GROWTH = 8  # times as many nodes where there are too few: memory that nobody has used yet costs nothing, moving it does
 ROOM = 1 << 25  # bytes of all nodes: wide rows have fewer
 
 
@@ -107,11 +108,11 @@ class ForestState:
         return self._spare
 
     def _make_room(self) -> int:
-        """Count the rows that fit; double the nodes where none does and they may still grow."""
+        """Count the rows that fit; make more nodes where none does and there may be more."""
         capacity = self.nodes.shape[1]
         free = (capacity - int(self.used.max())) // 2
         if free == 0 and capacity < self.most:
-            larger = np.zeros((self.trees, min(2 * capacity, self.most), self.nodes.shape[2]))
+            larger = np.empty((self.trees, min(GROWTH * capacity, self.most), self.nodes.shape[2]))
             larger[:, :capacity] = self.nodes
             self.nodes = larger
             return self._make_room()
@@ -230,7 +231,8 @@ class ForestState:
         more.used[...] = self.used
         capacity = min(self.nodes.shape[1], more.most)
         more.nodes = np.zeros((self.trees, capacity, more.nodes.shape[2]))
-        old, new = self.nodes[:, :capacity], more.nodes
+        top = int(self.used.max(initial=0))
+        old, new = self.nodes[:, :top], more.nodes[:, :top]
         new[:, :, : FIXED + K] = old[:, :, : FIXED + K]
         new[:, :, new.shape[2] - 2 * self.width :] = old[:, :, old.shape[2] - 2 * self.width :]
         S, wider = outputs(K), outputs(K + 1)

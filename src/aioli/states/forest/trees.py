@@ -123,9 +123,7 @@ def predict_label(node: Vector, share: float, total: float, K: int, y: int) -> f
 
 
 @compiled("void(f8[::1],f8,f8,f8,f8,i8,i8,i8)", inline=True)
-def count_label(
-    node: Vector, share: float, said: float, weight: float, rate: float, row: int, K: int, y: int
-) -> None:
+def count_label(node: Vector, share: float, said: float, weight: float, rate: float, row: int, K: int, y: int) -> None:
     """Count a label of which a node had said this, and what the node has lost by it. O(K) where it forgets."""
     if share < 1.0:
         for c in range(K):
@@ -325,7 +323,16 @@ def split(
 
 @compiled("f8(f8[:,:,::1],i8,i8,f8,i8[::1],f8[:,::1],i8,i8,i8,i8)")
 def said_below(
-    nodes: Matrix, tree: int, old: int, said: float, path: Integers, notes: Matrix, first: int, length: int, K: int, y: int
+    nodes: Matrix,
+    tree: int,
+    old: int,
+    said: float,
+    path: Integers,
+    notes: Matrix,
+    first: int,
+    length: int,
+    K: int,
+    y: int,
 ) -> float:
     """Return the probability that a subtree gave to a label before its top, at `first` of the path, became `old`."""
     if first == length - 1:
@@ -442,7 +449,8 @@ def learn_trees(
         path, length = paths[tree], lengths[tree]
         for i in range(length):
             record = nodes[tree, path[i]]
-            coefficients, squares = record[FIXED + K : FIXED + K + size], record[FIXED + K + size : FIXED + K + 2 * size]
+            coefficients = record[FIXED + K : FIXED + K + size]
+            squares = record[FIXED + K + size : FIXED + K + 2 * size]
             for c in range(size):
                 squares[c] += squared[c]
             for c in range(size):
