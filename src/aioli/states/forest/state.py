@@ -278,7 +278,7 @@ class ForestState:
             state.ranks = Ranks.restore(given.part("ranks"), width)
         capacity = state.nodes.shape[1]
         while capacity < used.max():
-            capacity = min(2 * capacity, most)
+            capacity = min(GROWTH * capacity, most)
         state.nodes = np.zeros((trees, capacity, records.shape[1]))
         first = 0
         for tree, count in enumerate(used.tolist()):
