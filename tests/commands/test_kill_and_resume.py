@@ -15,7 +15,7 @@ from thoroughness import in_full_or_quickly
 ROWS = 3_000
 # Where to kill: before or after the n-th call of a function that a checkpoint, or the end of a run, comes through.
 STAGES = [
-    ("aioli.snapshots.codec", "save", 3, False),  # nothing has been written
+    ("aioli.snapshots.codec", "_encoded", 3, False),  # nothing has been written
     ("aioli.snapshots.whole_files", "_sync", 5, True),  # a file is whole, but has not got its name
     ("aioli.snapshots.whole_files", "os.replace", 4, True),  # it has, but nobody knows it on the disk
     ("aioli.store.checkpoints", "Spool.sync", 2, True),  # predictions are further than the checkpoint
