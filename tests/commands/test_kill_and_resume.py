@@ -18,6 +18,7 @@ STAGES = [
     ("aioli.snapshots.codec", "_encoded", 3, False),  # nothing has been written
     ("aioli.snapshots.whole_files", "_sync", 5, True),  # a file is whole, but has not got its name
     ("aioli.snapshots.whole_files", "os.replace", 4, True),  # it has, but nobody knows it on the disk
+    ("aioli.store.checkpoints", "Checkpoints.keep", 1, False),  # there is no checkpoint yet
     ("aioli.store.checkpoints", "Spool.sync", 2, True),  # predictions are further than the checkpoint
     ("aioli.store.checkpoints", "Checkpoints.keep", 5, True),
     ("aioli.commands.summary", "write_predictions", 1, False),

@@ -86,6 +86,15 @@ def test_classes_of_one_row_or_of_constant_columns_are_fitted_too() -> None:
     assert np.isfinite(_log_posterior(part.models[0], X)).all()
 
 
+def test_columns_that_repeat_each_other_are_fitted_at_any_weight() -> None:
+    X = np.random.default_rng(0).normal(size=(200, 3))
+    twice, y = np.column_stack([X, X]), (X[:, 0] > 0.3).astype(np.int64)
+    for weight in (1e-3, 1.0, 1e6, 1e9):
+        part, left_out = GaussianClasses.fitted(twice, y, 2, np.full(200, weight), spread_over_folds(y))
+        assert ((left_out > 0.0) & (left_out <= 1.0)).all()
+        assert np.isfinite(part.log_probabilities(twice)).all()
+
+
 def test_a_row_far_from_all_others_has_probabilities() -> None:
     X, y = stream()
     model = AIOLIClassifier(orders=1).fit(X[:80] * 1e-160, y[:80])

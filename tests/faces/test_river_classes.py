@@ -26,6 +26,15 @@ LABELS = ["rose", "lily", "iris", "aster"]
 SKIPPED = (type, ModuleType, FunctionType)  # as River does
 
 
+def test_before_the_first_label_a_batch_has_no_likeliest_one_and_an_empty_batch_is_answered() -> None:
+    model, frame = AIOLIClassifier(AIOLI(classes="any")), pandas.DataFrame({"a": [1.0, 2.0]})
+    assert model.predict_many(frame).tolist() == [None, None]
+    for label in ("rose", "lily", "iris"):
+        model.learn_one({"a": 1.0}, label)
+    assert model.predict_many(frame[:0]).tolist() == []
+    assert model.predict_proba_many(frame[:0]).shape == (0, 3)
+
+
 def flowers(rows: int = 120) -> tuple[list[dict[str, float]], list[str]]:
     """Four labels; the third comes after thirty rows, with a column of its own, and the fourth after sixty."""
     rng = np.random.default_rng(1)

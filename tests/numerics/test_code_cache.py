@@ -2,6 +2,8 @@
 
 import errno
 import os
+import subprocess
+import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from thoroughness import FULL
 
 from aioli.numerics.code_cache import CodeNotKept, _say, keep_code
 
@@ -104,3 +107,20 @@ def test_a_full_disk_under_the_cache_is_told_by_its_name_and_stops_nobody(
     with pytest.warns(CodeNotKept, match=f"cannot be kept \\({tmp_path}.*: no space left on device\\)"):
         assert compiled_now()(2.0) == 8.0
     _say.cache_clear()
+
+
+LEARNING = """
+import numpy as np
+from aioli import AIOLI
+X = np.random.default_rng(3).normal(size=(60, 2))
+learners = [AIOLI(radius=10.0, forgetting=0.99, intercept=intercept) for intercept in (False, True)]
+print([learner.learn(x, bool(x[0] > 0)).hex() for learner in learners for x in X])
+"""
+
+
+@pytest.mark.skipif(not FULL, reason="it compiles a learner anew: `make thorough`")
+def test_code_from_the_cache_rounds_as_that_which_was_just_compiled(tmp_path: Path) -> None:
+    own_cache = os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}
+    command = [sys.executable, "-c", LEARNING]
+    told = [subprocess.run(command, env=own_cache, capture_output=True, check=True).stdout for _ in range(2)]
+    assert told[0] == told[1]

@@ -274,3 +274,14 @@ def test_an_array_that_lies_about_the_width_costs_no_memory(tmp_path: Path) -> N
         assert tracemalloc.get_traced_memory()[1] < 20e6
     finally:
         tracemalloc.stop()
+
+
+@pytest.mark.parametrize("shape", [[2**63, 0], [0] * 70, [2**40, 2**40, 0]])
+def test_a_shape_that_no_array_can_have_is_refused(shape: list[int], saved: bytes, scratch: Path) -> None:
+    size = int.from_bytes(saved[:8], "little")
+    header = json.loads(saved[8 : 8 + size])
+    end = len(saved) - 8 - size
+    header["none"] = {"dtype": "F64", "shape": shape, "data_offsets": [end, end]}
+    raw = json.dumps(header).encode()
+    scratch.write_bytes(len(raw).to_bytes(8, "little") + raw + saved[8 + size :])
+    check_refused(scratch)

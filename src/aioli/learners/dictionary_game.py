@@ -215,7 +215,7 @@ class DictionaryGame:
     def probabilities_many(self, keys: Sequence[Hashable], values: Matrix) -> dict[Label | None, Vector]:
         """Return the probabilities of each label in rows of the same keys."""
         if self.many is not None:
-            return dict(zip(self.many.classes_, self._of_many(self._rows(values, keys)).T, strict=True))
+            return dict(zip(self.many.classes_, self._of_rows(keys, values).T, strict=True))
         p = self._predict_two_many(keys, values)
         zero, one = self._labels
         return {zero: 1.0 - p, one: p}
@@ -223,11 +223,17 @@ class DictionaryGame:
     def likeliest_many(self, keys: Sequence[Hashable], values: Matrix) -> list[Label | None]:
         """Return the likeliest label of each of the rows, which have the same keys."""
         if self.many is not None:
-            best = self._of_many(self._rows(values, keys)).argmax(axis=1).tolist()
-            return [self.many.classes_[k] for k in best]
+            if not self.many.classes_:
+                return [None] * len(values)
+            return [self.many.classes_[k] for k in self._of_rows(keys, values).argmax(axis=1).tolist()]
         p = self._predict_two_many(keys, values)
         zero, one = self._labels
         return [one if above else zero for above in p > 0.5]
+
+    def _of_rows(self, keys: Sequence[Hashable], values: Matrix) -> Matrix:
+        """Return each label's probability in rows of the same keys, where there are many labels."""
+        assert self.many is not None
+        return self._of_many(self._rows(values, keys)) if len(values) else np.empty((0, len(self.many.classes_)))
 
     def _predict_two_many(self, keys: Sequence[Hashable], values: Matrix) -> Vector:
         return self.learner.predict_many(self._rows(values, keys)) if len(values) else np.empty(0)

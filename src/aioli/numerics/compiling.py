@@ -32,6 +32,7 @@ def compiled(
     instructions in a dot product. The scalar functions of this package forbid it: their accuracy is in the order.
     A function with it stores in one loop and sums in another: one that did both would take vector instructions only
     where its arrays lie far enough apart in memory, and the same sum would round one way here, another way there.
+    For the same reason it is always compiled into its callers: copies of it may round apart.
 
     `inline` copies the function into its callers, whose rules on order then hold for it: it saves a call.
     `uncounted` does not count who refers to an array: else every view of one costs two atomic additions, a tenth of a
@@ -44,6 +45,7 @@ def compiled(
         error_model="numpy",  # a division by zero is an infinity to be checked, not an exception in a hot loop
         fastmath={"reassoc", "contract"} if reassociate else False,
         inline="always" if inline else "never",
+        forceinline=reassociate,  # or every caller keeps a copy, and that of the first one loaded is called by all
         no_cfunc_wrapper=True,  # nothing calls these functions from C
         _nrt=not uncounted,  # said by each function: else one takes the choice of the caller that it is compiled for
     )

@@ -37,8 +37,7 @@ def open_snapshot(path: str | os.PathLike[str]) -> Iterator[Snapshot]:
             head, start = readable_head(header), file.tell()
             found = _arrays(file, start, size, header)
             large = {name: array for name, array in found.items() if array.nbytes > LARGE}
-            small = {name: array.whole() for name, array in found.items() if name not in large}
-            snapshot = decoded(head, small, large)
+            snapshot = decoded(head, _whole({name: found[name] for name in found if name not in large}), large)
         except (OSError, SnapshotRefused) as error:
             raise SnapshotRefused(f"{path}: {error}") from error
         yield snapshot
@@ -67,6 +66,16 @@ def _arrays(file: BufferedReader, start: int, size: int, header: JsonObject) -> 
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise SnapshotRefused(f"{DAMAGED} ({error}); save it again") from error
     return found
+
+
+def _whole(arrays: dict[str, ArrayInPieces]) -> dict[str, NDArray[Any]]:
+    """Read arrays whole."""
+    try:
+        return {name: array.whole() for name, array in arrays.items()}
+    except SnapshotRefused:
+        raise
+    except ValueError as error:  # a shape that no array of NumPy can have, though it has the bytes
+        raise SnapshotRefused(f"{DAMAGED} ({error}); save it again") from error
 
 
 def _pieces(file: BufferedReader, first: int, dtype: str, shape: tuple[int, ...]) -> Iterator[NDArray[Any]]:

@@ -11,6 +11,7 @@ from numpy.testing import assert_allclose
 from support import KINDS, make_labels, make_rows
 
 from aioli import Auto, Wide
+from aioli.errors import LabelRefused
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.auto import mixed_experts
@@ -105,3 +106,13 @@ def test_tickets_from_before_a_retirement_are_learned_after_it(monkeypatch: pyte
     again = Announcements.restore(late.snapshot())
     learner.learn_many(X[1140:], y[1140:], announced=again)
     assert_allclose(sum(learner.weights_.values()), 1.0)
+
+
+def test_a_label_that_is_no_label_is_refused_of_an_announced_row_too() -> None:
+    learner = Auto()
+    learner.learn_many(np.eye(4), [0, 1, 0, 1])
+    announced = learner.announce_many(np.ones((1, 4)))
+    label = np.empty(1, dtype=object)
+    label[0] = [1]
+    with pytest.raises(LabelRefused):
+        learner.learn_many(np.ones((1, 4)), label, announced=announced)

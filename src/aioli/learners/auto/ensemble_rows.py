@@ -45,6 +45,8 @@ class EnsembleRows(RowsLearner[Rows]):
         """Return the row and its label where compiled code takes them as they came, else None."""
         if type(X) is not np.ndarray or type(y) is not np.ndarray or X.shape != (1, self.n_features_) or y.size != 1:
             return None
+        if y.dtype.hasobject:  # it may hold anything: the border has a sentence for it
+            return None
         label = LABELS.get(y.item())
         return None if label is None or X.dtype != np.float64 or not X.flags.carray else (X[0], label)
 

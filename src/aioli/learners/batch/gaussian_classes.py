@@ -40,6 +40,7 @@ __all__ = ["GaussianClasses"]
 
 PRIOR_ROWS = (math.inf, 4.0, 1.0)  # ν, in rows a column
 MEAN_ROWS = 0.1  # κ
+ROUNDING = 1e-12  # of a covariance's trace: what its root can lose to rounding
 UNSEEN = 0.5  # rows that every class is counted as having besides its own
 
 
@@ -97,7 +98,8 @@ class _Student:
         """Return the distribution, of a covariance that is known as from so many rows."""
         known, d = rows + MEAN_ROWS, len(mean)
         freedom = max(degrees - d + 1.0, 1.0)
-        scale = covariance * ((1.0 + 1.0 / known) * degrees / freedom)
+        singular = ROUNDING * float(np.trace(covariance)) * np.eye(d)  # columns that repeat each other, many rows
+        scale = (covariance + singular) * ((1.0 + 1.0 / known) * degrees / freedom)
         return cls(rows, mean * (rows / known), np.linalg.inv(np.linalg.cholesky(scale)), freedom)
 
     def log_density(self, Z: Matrix) -> Vector:
