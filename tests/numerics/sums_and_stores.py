@@ -13,6 +13,10 @@ import aioli
 from aioli.numerics.code_cache import Numba
 from aioli.numerics.compiling import Vector, compiled
 
+BOOLEANS = re.compile(r"%([\w.$]+) = (?:or|and|xor|select|freeze) i1 ([^\n]*)")
+BRANCHES = re.compile(r"br i1 %([\w.$]+), label %([\w.$]+), label %([\w.$]+)")
+NAMES = re.compile(r"%([\w.$]+)")
+
 
 @compiled("f8(f8[::1],f8[::1])", reassociate=True)
 def store_and_sum(x: Vector, out: Vector) -> float:
@@ -27,14 +31,35 @@ def store_and_sum(x: Vector, out: Vector) -> float:
 
 def is_found(function: Numba) -> bool:
     """Return whether the function, or one that was compiled with it, has such a loop."""
-    for code in function.inspect_llvm().values():
-        blocks = re.split(r"\n(?=[\w.$\"]+:)", code)
-        for place, block in enumerate(blocks):
-            if "diff.check" in block:
-                end = next((later for later in blocks[place:] if later.startswith("middle.block")), "")
-                if re.search(r"bin\.rdx\S* = fadd|reduce\.fadd", end):
+    functions = (one for code in function.inspect_llvm().values() for one in re.split(r"\n(?=define )", code))
+    return any(map(has_such_a_loop, functions))
+
+
+def has_such_a_loop(code: str) -> bool:
+    """Return whether a branch on the check leads to vector instructions that add up the parts of a sum."""
+    blocks = {label_of(block): block for block in re.split(r"\n(?=[\w.$\"]+:)", code)}
+    checks = set(re.findall(r"%(diff\.check\S*) = ", code))
+    while True:  # what is computed of them, wherever that was moved to
+        of_them = {made for made, given in BOOLEANS.findall(code) if checks & set(NAMES.findall(given))}
+        if of_them <= checks:
+            break
+        checks |= of_them
+    for near, far in [(a, b) for name, a, b in BRANCHES.findall(code) if name in checks]:
+        seen, ahead = {near, far}, [far]
+        while ahead:
+            block = blocks.get(ahead.pop(), "")
+            if "middle.block" in label_of(block):
+                if re.search(r"bin\.rdx\S* = fadd|reduce\.fadd", block):
                     return True
+            else:
+                ahead += [label for label in re.findall(r"label %([\w.$]+)", block) if label not in seen]
+                seen |= set(ahead)
     return False
+
+
+def label_of(block: str) -> str:
+    """Return the name of a block, empty for the first, which has the head of the function."""
+    return "" if block.startswith("define") else block.partition(":")[0]
 
 
 def reordering() -> Iterator[Numba]:
