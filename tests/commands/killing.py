@@ -215,7 +215,7 @@ def compare(differences: list[str], found: Outcome, expected: Outcome) -> None:
 def main(case: dict[str, Any]) -> dict[str, Any]:
     """Play a case."""
     text: Any = importlib.import_module("aioli.streams.files.byte_window")
-    columns: Any = importlib.import_module("aioli.streams.files.arrow")
+    columns: Any = importlib.import_module("aioli.streams.files.arrow_pieces")
     text.BLOCK, columns.ROWS = case.get("block", SHORT_BLOCK), SHORT_TABLE
     blocks: Any = importlib.import_module("aioli.streams.blocks")
     blocks.ROWS = SHORT_TABLE

@@ -12,7 +12,8 @@ from numpy.testing import assert_array_equal
 
 from aioli.cli import main
 from aioli.store.models import load_model
-from aioli.streams.filestream import FileStream, Reading, for_another_file
+from aioli.streams.file_snapshots import for_another_file
+from aioli.streams.filestream import FileStream, Reading
 
 TAUGHT, NEW = 600, 200
 

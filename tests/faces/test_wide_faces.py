@@ -13,7 +13,7 @@ from scipy import sparse
 from thoroughness import in_full_or_quickly
 
 from aioli import Wide
-from aioli.learners.dictionary_game import LEAST_ROOM
+from aioli.learners.dictionary_rows import LEAST_ROOM
 from aioli.numerics.compiling import Vector
 from aioli.river import AIOLIClassifier as RiverClassifier
 from aioli.sklearn import AIOLIClassifier as SklearnClassifier

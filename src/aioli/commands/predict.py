@@ -28,8 +28,9 @@ from aioli.store.models import load_model
 from aioli.store.predictions import check_ending, write_predictions
 from aioli.store.spool import Spool
 from aioli.streams.encoding import column_kinds
+from aioli.streams.file_snapshots import for_another_file
 from aioli.streams.files.table import SKIPPED, Features
-from aioli.streams.filestream import FileStream, for_another_file
+from aioli.streams.filestream import FileStream
 from aioli.streams.labels import Labels
 from aioli.streams.protocol import Keys
 from aioli.streams.reading import Reading

@@ -29,7 +29,8 @@ from aioli.store.checkpoints import Checkpoints
 from aioli.store.models import load_model, require_saves, save_model
 from aioli.store.predictions import check_ending
 from aioli.store.spool import Spool
-from aioli.streams.filestream import FileStream, going_on_with
+from aioli.streams.file_snapshots import going_on_with
+from aioli.streams.filestream import FileStream
 
 if TYPE_CHECKING:
     from aioli.evaluate.key_scores import KeyScores

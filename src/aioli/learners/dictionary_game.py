@@ -5,7 +5,6 @@
 
 import copy
 from collections.abc import Callable, Hashable, Sequence
-from itertools import repeat
 from operator import itemgetter
 from typing import Any
 
@@ -21,6 +20,7 @@ from aioli.learners.dictionary_rows import (
     learn_announced,
     learn_third_label,
     plain_labels,
+    sparse_rows,
     widened,
 )
 from aioli.learners.protocol import (
@@ -45,7 +45,6 @@ from aioli.streams.dictionaries import (
     names_of_sides,
     numbers_of,
     place_of_third,
-    refused_value,
     spread_rows,
     with_labels,
 )
@@ -55,7 +54,6 @@ __all__ = ["DictionaryGame"]
 
 MOST_WAITING = 100_000  # rows whose labels may be out
 PROBABILITIES, LIKELIEST = range(2)  # which method has predicted a row: each may be called once for it
-LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled when keys have filled them
 
 
 class DictionaryGame:
@@ -264,21 +262,7 @@ class DictionaryGame:
         return self._as_sparse(values, keys) if wide else spread_rows(values, keys, self.columns)
 
     def _as_sparse(self, values: Vector, keys: Sequence[Hashable], new: Columns | None = None) -> csr_array:
-        """Return CSR rows with room for keys to come, without the keys that have no column. O(nnz)."""
-        if not np.isfinite(values).all():
-            row, place = np.argwhere(~np.isfinite(values))[0]
-            problem, at = f"is {values[row, place]}", None if len(values) == 1 else int(row)
-            raise refused_value(keys[place], problem, values[row, place], "drop it or fill it first", at)
-        places = np.fromiter(map(self.columns.get, keys, repeat(-1)), np.int64, len(keys))
-        if new:
-            places[places < 0] = [new[key] for key in keys if key in new]
-        order = np.argsort(places)[np.count_nonzero(places < 0) :]
-        data = values[:, order].astype(np.float64, copy=False).ravel()
-        count = len(values)
-        room = max(self.learner.n_features_ or LEAST_ROOM, 1 << (len(self.columns) + len(new or ())).bit_length())
-        ends = np.arange(count + 1) * order.size
-        columns = places[order] if count == 1 else np.tile(places[order], count)
-        return csr_array((data, columns, ends), shape=(count, room))
+        return sparse_rows(values, keys, self.columns, new or {}, self.learner.n_features_)
 
     # ---- what was said of rows
 

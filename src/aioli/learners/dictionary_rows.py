@@ -1,10 +1,12 @@
 """Rows that were dictionaries, taught to a learner: new columns are made first, and a third label turns the learner."""
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from itertools import repeat
 from typing import TypeAlias, TypeVar
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from aioli.errors import CapabilityMissing
 from aioli.learners.announcements import Announcement
@@ -12,12 +14,21 @@ from aioli.learners.cloning import learn_rows
 from aioli.learners.protocol import ClassLearner, Learner, TurnsToClasses, grows, learns_late, names_columns
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Label
-from aioli.streams.dictionaries import Columns, Sides, names_of_sides, width_of, with_labels
+from aioli.streams.dictionaries import Columns, Sides, names_of_sides, refused_value, width_of, with_labels
 from aioli.streams.files.table import Features
 
-__all__ = ["RowWeights", "among_known", "learn_announced", "learn_third_label", "plain_labels", "widened"]
+__all__ = [
+    "RowWeights",
+    "among_known",
+    "learn_announced",
+    "learn_third_label",
+    "plain_labels",
+    "sparse_rows",
+    "widened",
+]
 
 Widened = TypeVar("Widened", Learner, ClassLearner)
+LEAST_ROOM = 1024  # columns that a learner of sparse rows begins with; doubled when keys have filled them
 RowWeights: TypeAlias = Sequence[float] | Vector | None  # one a row
 
 
@@ -34,6 +45,29 @@ def widened(learner: Widened, columns: Columns) -> Widened:
     if names_columns(learner):
         learner.feature_names_ = [str(key) for key in columns]
     return learner
+
+
+def sparse_rows(
+    values: Vector, keys: Sequence[Hashable], columns: Columns, new: Columns, known: int | None
+) -> csr_array:
+    """Return rows of the same keys as CSR, with room for keys to come, without those that have no column. O(nnz).
+
+    `new` are columns that these rows bring, behind the others; `known` is how many the learner has room for.
+    """
+    if not np.isfinite(values).all():
+        row, place = np.argwhere(~np.isfinite(values))[0]
+        problem, at = f"is {values[row, place]}", None if len(values) == 1 else int(row)
+        raise refused_value(keys[place], problem, values[row, place], "drop it or fill it first", at)
+    places = np.fromiter(map(columns.get, keys, repeat(-1)), np.int64, len(keys))
+    if new:
+        places[places < 0] = [new[key] for key in keys if key in new]
+    order = np.argsort(places)[np.count_nonzero(places < 0) :]
+    data = values[:, order].astype(np.float64, copy=False).ravel()
+    count = len(values)
+    room = max(known or LEAST_ROOM, 1 << (len(columns) + len(new)).bit_length())
+    ends = np.arange(count + 1) * order.size
+    indices = places[order] if count == 1 else np.tile(places[order], count)
+    return csr_array((data, indices, ends), shape=(count, room))
 
 
 def learn_announced(

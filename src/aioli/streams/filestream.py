@@ -1,7 +1,6 @@
 """Reads a file as a stream of rows and labels, ready for any learner; a snapshot resumes it after any table."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Self
 
@@ -11,20 +10,19 @@ from aioli.errors import FileRefused
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.blocks import block_rows, in_blocks, split_position
 from aioli.streams.encoding import Encoder
-from aioli.streams.files.byte_source import STANDARD_INPUT
-from aioli.streams.files.formats import FolderReader, listed, open_reader
-from aioli.streams.files.marks import Mark, mark_of
-from aioli.streams.files.table import (
-    DATE,
-    NUMBER,
-    SKIPPED,
-    Features,
-    Position,
-    ReadAs,
-    SparseTable,
-    Table,
-    Tables,
+from aioli.streams.file_checks import (
+    check_as_taught,
+    check_known_column,
+    check_sparse_reading,
+    check_times,
+    check_to_learn_from,
 )
+from aioli.streams.file_remarks import remarks_on
+from aioli.streams.file_snapshots import moves_on, position_in
+from aioli.streams.files.byte_source import STANDARD_INPUT
+from aioli.streams.files.formats import FolderReader, open_reader
+from aioli.streams.files.marks import Mark, mark_of
+from aioli.streams.files.table import SKIPPED, Features, ReadAs, SparseTable, Table, Tables
 from aioli.streams.files.table_rows import without_rows
 from aioli.streams.many_labels import labels_for
 from aioli.streams.present_labels import encode_present
@@ -32,14 +30,14 @@ from aioli.streams.protocol import Batch, labelled_rows
 from aioli.streams.raw_rows import raw_rows
 from aioli.streams.reading import Reading
 from aioli.streams.row_times import times_of
-from aioli.streams.scaling import Scaler
+from aioli.streams.scaling import scaler_for
 from aioli.streams.set_aside import Aside, bad_weights, rows_like, set_aside
 from aioli.streams.settled_columns import find_column, settle_columns
 from aioli.streams.skipped_rows import SkippedRows
 from aioli.streams.sparse_encoding import SparseEncoder
 from aioli.streams.unreadable import Unreadable
 
-__all__ = ["FileStream", "Reading", "for_another_file", "going_on_with"]
+__all__ = ["FileStream", "Reading"]
 
 
 class FileStream:
@@ -70,11 +68,8 @@ class FileStream:
     def __init__(self, name: str, reading: Reading, snapshot: Snapshot | None = None) -> None:
         self.name = name
         self.reading = reading
-        self._position = None if snapshot is None else _position_in(snapshot)
-        going_on = snapshot is not None and snapshot.values.get("going_on") is True
-        self._moving = (
-            snapshot is None or self._position is not None or going_on
-        )  # when predicting, the training scale is kept
+        self._position = position_in(snapshot)
+        self._moving = moves_on(snapshot)
         self._mark = mark_of(Path(name)) if name != STANDARD_INPUT and Path(name).is_file() else None
         self._reader = open_reader(
             name,
@@ -98,9 +93,9 @@ class FileStream:
         self.encoder: Encoder | SparseEncoder
         try:
             if snapshot is not None:
-                self._check_kind(snapshot)
+                check_as_taught(name, self.sparse, snapshot)
             if self.sparse:
-                self._check_no_columns_asked()
+                check_sparse_reading(name, reading)
                 self.label = "label" if reading.labelled else None
                 self.encoder = (
                     SparseEncoder(reading.cap) if snapshot is None else SparseEncoder.restore(snapshot.part("encoder"))
@@ -116,33 +111,10 @@ class FileStream:
                 self.unlabelled = snapshot.whole("unlabelled") if "unlabelled" in snapshot.values else 0
             known = None if snapshot is None else snapshot.part("labels")
             self.labels = labels_for(reading.classes, reading.positive, known)
-            self._scaler = self._make_scaler(snapshot)
+            self._scaler = scaler_for(name, reading.scale, self.sparse, snapshot)
         except BaseException:
             self.close()
             raise
-
-    def _check_no_columns_asked(self) -> None:
-        """Refuse to look for a weight or keys in sparse rows, which have no columns."""
-        if self.reading.weight is not None or self.reading.key:
-            message = f"{self.name}: sparse rows have no columns; --weight and --key are for files that have some"
-            raise FileRefused(message, path=self.name)
-
-    def _check_kind(self, snapshot: Snapshot) -> None:
-        dense = snapshot.part("encoder").kind == "Encoder"
-        if dense == self.sparse:
-            kind = "columns" if dense else "sparse features"
-            raise FileRefused(
-                f"{self.name}: is not of {kind}, as the rows were from which the model was taught", path=self.name
-            )
-
-    def _make_scaler(self, snapshot: Snapshot | None) -> Scaler | None:
-        """Return the scaler of the snapshot, or a new one where `reading.scale` is set; else None."""
-        if snapshot is not None:
-            return Scaler.restore(snapshot.part("scaler")) if "scaler" in snapshot.parts else None
-        if self.reading.scale and self.sparse:
-            message = f"{self.name}: sparse rows are not scaled, which would fill them; use Auto or Wide"
-            raise FileRefused(message, path=self.name)
-        return Scaler() if self.reading.scale else None
 
     def _settle_columns(self, snapshot: Snapshot | None) -> None:
         """Set the label, the kinds of the columns and the encoder."""
@@ -152,9 +124,7 @@ class FileStream:
         self.label, self.aside, self.kinds = settled.label, settled.aside, settled.kinds
         self.notations, self.remarks = settled.notations, settled.remarks
         seen = settled.seen
-        if all(kind == SKIPPED for kind in seen.values()):
-            message = f"{self.name}: has no column but the label; there is nothing to learn from"
-            raise FileRefused(message, path=self.name)
+        check_to_learn_from(self.name, seen.values())
         encoder = Encoder(seen, self.reading.cap) if snapshot is None else Encoder.restore(snapshot.part("encoder"))
         encoder.moving = self._moving
         self.encoder = encoder
@@ -182,20 +152,7 @@ class FileStream:
 
     def told(self) -> dict[str, str]:
         """Return what is to be told of the reading, in words: what was recognised, and what could not be read."""
-        said: dict[str, str] = {}
-        if self._reader.guessed is not None:
-            said["encoding"] = f"not UTF-8: taken for {self._reader.guessed}; where it is another, give --encoding"
-        if self.remarks:
-            said["recognised"] = "; ".join(f"{name}: {remark}" for name, remark in self.remarks.items())
-        if any(self.categories.values()):
-            held = ", ".join(f"{name} {count}" for name, count in self.categories.items())
-            said["categories"] = held + (f"; {self.shared:,} values share columns" if self.shared else "")
-        if self.unreadable.counts:
-            counts = ", ".join(f"{name} {count:,}" for name, count in self.unreadable.counts.items())
-            said["unreadable"] = f"{counts} (missing; the first: {'; '.join(self.unreadable.first)})"
-        if self.labels.told():
-            said["label"] = self.labels.told()
-        return said
+        return remarks_on(self.remarks, self._reader.guessed, self.encoder, self.unreadable, self.labels.told())
 
     @property
     def keys(self) -> list[str]:
@@ -282,11 +239,9 @@ class FileStream:
 
     def time_column(self, wanted: str) -> str:
         """Return the name of the column of times, or refuse one that holds none."""
-        column = self.find_column(wanted, list(self.kinds)) if not self._reader.sparse else wanted
+        column = find_column(self.name, wanted, list(self.kinds)) if not self._reader.sparse else wanted
         kind = SKIPPED if column == self.label else self.kinds.get(column, SKIPPED)
-        if kind not in (DATE, NUMBER):
-            message = f"{self.name}: column {column!r} tells no times; give one of dates, or of seconds, that is read"
-            raise FileRefused(message, path=self.name)
+        check_times(self.name, column, kind)
         return column
 
     def __iter__(self) -> Iterator[Batch]:
@@ -336,28 +291,9 @@ class FileStream:
     def require_known_column(self) -> None:
         """Refuse a file that has none of the columns from which a model was taught, as far as its first rows show."""
         known = [name for name, kind in self.kinds.items() if kind != SKIPPED and name != self.label]
-        if not self._reader.sparse and not any(name in self._reader.sample for name in known):
-            self.close()
-            raise FileRefused(
-                f"{self.name}: has none of the columns that the model has learned from, {listed(known)}; its own are "
-                f"{listed(self._reader.sample)}: rename them",
-                path=self.name,
-            )
-
-    def find_column(self, wanted: str, columns: list[str]) -> str:
-        """Return the column of this name or number; refuse any other."""
-        return find_column(self.name, wanted, columns)
-
-
-def going_on_with(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without its position, to go on learning from another file as from the next rows."""
-    return replace(snapshot, values={**snapshot.values, "position": None, "going_on": True})
-
-
-def for_another_file(snapshot: Snapshot) -> Snapshot:
-    """Return the snapshot without its position, to encode another file as this one was."""
-    return replace(snapshot, values={**snapshot.values, "position": None})
-
-
-def _position_in(snapshot: Snapshot) -> Position | None:
-    return None if snapshot.of("FileStream").values.get("position") is None else snapshot.mapping("position")
+        if not self._reader.sparse:
+            try:
+                check_known_column(self.name, known, self._reader.sample)
+            except FileRefused:
+                self.close()
+                raise

@@ -15,6 +15,7 @@ from aioli.streams.filestream import FileStream, Reading
 from aioli.streams.labels import Labels
 from aioli.streams.many_labels import ClassRule
 from aioli.streams.row_times import times_of
+from aioli.streams.settled_columns import find_column
 
 __all__ = ["LabelFile"]
 
@@ -72,7 +73,7 @@ class LabelFile:
             self._check_columns(stream)
             self.labels: Labels = stream.labels
             self.label = label if stream.label is None else stream.label
-            self.key = stream.find_column(key, list(stream.kinds))
+            self.key = find_column(stream.name, key, list(stream.kinds))
             when = None if time is None else stream.time_column(time)
             if self.key in (self.label, when):
                 raise FileRefused(f"{path}: column {self.key!r} cannot be the key and something else", path=path)
@@ -101,7 +102,7 @@ class LabelFile:
         with FileStream(self.path, Reading(category=(key,))) as stream:
             self._check_columns(stream)
             columns = list(stream.kinds)
-            known = {stream.find_column(name, columns) for name in (key, time) if name is not None}
+            known = {find_column(stream.name, name, columns) for name in (key, time) if name is not None}
         others = [name for name in columns if name not in known]
         if len(others) != 1:
             what = f"its other columns are {listed(others)}" if others else "it has no other column"

@@ -9,10 +9,11 @@ from typing import Self
 
 import numpy as np
 
+from aioli.errors import FileRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["Scaler"]
+__all__ = ["Scaler", "scaler_for"]
 
 ANCHOR, MEAN, SPREAD = range(3)  # rows of `columns`: the first value, and mean and sum of squares relative to it
 
@@ -75,3 +76,13 @@ def scale_rows(X: Matrix, columns: Matrix, rows: float, keep: bool, out: Matrix)
         if keep:
             rows = n
     return rows
+
+
+def scaler_for(file: str, wanted: bool, sparse: bool, snapshot: Snapshot | None) -> Scaler | None:
+    """Return the scaler of an earlier stream's snapshot, or a new one where one is wanted; None where neither is."""
+    if snapshot is not None:
+        return Scaler.restore(snapshot.part("scaler")) if "scaler" in snapshot.parts else None
+    if wanted and sparse:
+        message = f"{file}: sparse rows are not scaled, which would fill them; use Auto or Wide"
+        raise FileRefused(message, path=file)
+    return Scaler() if wanted else None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from file_reading import check_resuming, read, refused
 
-from aioli.streams.files import arrow
+from aioli.streams.files import arrow_pieces
 from aioli.streams.filestream import FileStream, Reading
 
 pa: Any = pytest.importorskip("pyarrow")
@@ -106,7 +106,7 @@ def test_an_infinity_is_unreadable_and_told_with_row_and_column(format: str, tmp
 def test_reading_goes_on_from_anywhere_as_if_it_had_never_stopped(
     format: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(arrow, "ROWS", 64)
+    monkeypatch.setattr(arrow_pieces, "ROWS", 64)
     rng = np.random.default_rng(0)
     columns = {"x": rng.normal(size=1000), "c": rng.choice(["a", "b"], size=1000), "y": rng.integers(0, 2, size=1000)}
     path = write(tmp_path, columns, format, rows=150)

@@ -12,8 +12,9 @@ from file_reading import dense, read, refused
 from aioli.errors import FileRefused, SnapshotRefused
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.streams import blocks
+from aioli.streams.file_snapshots import for_another_file
 from aioli.streams.files import byte_window, recognition
-from aioli.streams.filestream import FileStream, Reading, for_another_file
+from aioli.streams.filestream import FileStream, Reading
 
 TEXT = {
     "a.csv": "size,colour,y\n" + "".join(f"{k / 8},{'rgb'[k % 3]}{k // 20},{k % 2}\n" for k in range(100)),

@@ -1,20 +1,29 @@
 """Parquet and Arrow: columns whose types say what they are, read a batch of rows at a time."""
 
 import importlib
-import json
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from aioli.errors import FileRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.arrow_columns import days_of, kind_by_type, numbers_of, texts_of
+from aioli.streams.files.arrow_pieces import (
+    Pieces,
+    PyArrow,
+    StreamAhead,
+    about_rows,
+    record_batches,
+    row_groups,
+    stream_pieces,
+)
 from aioli.streams.files.byte_source import STANDARD_INPUT
-from aioli.streams.files.cell_values import POINT, converted, is_missing, number_in
+from aioli.streams.files.cell_values import POINT, converted, number_in
 from aioli.streams.files.dates import days_in
 from aioli.streams.files.recognition import sample_size
 from aioli.streams.files.table import (
@@ -32,13 +41,9 @@ from aioli.streams.files.where import Numbered
 
 __all__ = ["ArrowFile"]
 
-ROWS = 16384  # rows in a table, at most
 BUFFER = 1 << 20  # bytes of a column of Parquet that are read at a time
 ARROW_FILE = b"ARROW1"
-PyArrow: TypeAlias = Any  # pyarrow has no types
-Pieces: TypeAlias = Callable[[list[str], int], Iterator[PyArrow]]
 Outcome = TypeVar("Outcome")
-A_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000, "ns": 1_000_000_000}
 
 
 class ArrowFile:
@@ -66,7 +71,7 @@ class ArrowFile:
         self._row = 0
         self._file: PyArrow = None
         self._sample: dict[str, Texts | str] | None = None
-        self._ahead: _Ahead | None = None  # of a stream, which can be read once
+        self._ahead: StreamAhead | None = None  # of a stream, which can be read once
         try:
             self._pieces, self._schema, self._rows = self._guarded(lambda: self._opened(name))
         except BaseException:
@@ -77,7 +82,7 @@ class ArrowFile:
     def sample(self) -> Mapping[str, Texts | str]:
         """The first thousand strings of each column of strings; what the others are by their types."""
         if self._sample is None:
-            types = {field.name: self._by_type(field.type) for field in self._schema}
+            types = {field.name: kind_by_type(self._arrow, field.type) for field in self._schema}
             strings = [name for name, kind in types.items() if kind == CATEGORY]
             values: dict[str, Texts] = {name: [] for name in strings}
             rows = sample_size(len(types))
@@ -116,7 +121,7 @@ class ArrowFile:
             self._file.close()
 
     def tables(self, read_as: ReadAs, position: Position | None) -> Tables:
-        """Yield the rows, in tables of at most `ROWS`."""
+        """Yield the rows, in tables of at most `arrow_pieces.ROWS`."""
         kinds, label, notations = read_as
         wanted = [name for name, kind in kinds.items() if kind != SKIPPED]
         place = Snapshot("Position", position or {"piece": 0, "batch": 0, "row": 0})
@@ -158,11 +163,11 @@ class ArrowFile:
             if kind not in (NUMBER, DATE):
                 texts[name] = self._texts(column, name == label)
                 continue
-            typed, held = self._by_type(column.type), numbers if kind == NUMBER else days
+            typed, held = kind_by_type(self._arrow, column.type), numbers if kind == NUMBER else days
             if typed == DATE:
-                held[name] = self._days(column)
+                held[name] = self._guarded(partial(days_of, self._arrow, column))
             elif typed == NUMBER:
-                held[name], unreadable[name] = self._numbers(column)
+                held[name], unreadable[name] = self._guarded(partial(numbers_of, self._arrow, column))
             else:
                 read = partial(number_in if kind == NUMBER else days_in, notation=notation)
                 held[name], unreadable[name] = converted(self._texts(column), read)
@@ -172,66 +177,13 @@ class ArrowFile:
         found = {name: cells for name, cells in unreadable.items() if cells and name != label}
         return Table(list(numbers), matrix, texts, labels, where, after, complete, days, unreadable=found)
 
-    def _numbers(self, column: PyArrow) -> tuple[Vector, dict[int, str]]:
-        """Return a column as float64, NaN where there is null; infinities are NaN, and told by their row."""
-        values: Vector = self._guarded(lambda: self._floats(column))
-        infinite = np.isinf(values)
-        if not infinite.any():
-            return values, {}
-        return np.where(infinite, np.nan, values), {t: str(values[t]) for t in np.flatnonzero(infinite).tolist()}
-
-    def _floats(self, column: PyArrow) -> Vector:
-        types, kind = self._arrow.types, column.type
-        if types.is_boolean(kind):
-            column = column.cast(self._arrow.int8())
-        elif types.is_time(kind):
-            hours: Vector = self._whole(column) / A_SECOND[kind.unit] / 3600.0
-            return hours
-        values: Vector = column.cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return values.astype(np.float64, copy=False)
-
-    def _days(self, column: PyArrow) -> Vector:
-        """Return a column of dates in days since 1970, to the microsecond as texts are read."""
-        kind = column.type
-        if self._arrow.types.is_date32(kind):
-            return self._floats(column.cast(self._arrow.int32()))
-        unit = "ms" if self._arrow.types.is_date64(kind) else kind.unit
-        if unit == "ns":
-            column = column.cast(self._arrow.timestamp("us", kind.tz), safe=False)
-            unit = "us"
-        return self._whole(column) / (86_400 * A_SECOND[unit])
-
-    def _whole(self, column: PyArrow) -> Vector:
-        bits = self._arrow.int32() if self._arrow.types.is_time32(column.type) else self._arrow.int64()
-        values: Vector = column.cast(bits).cast(self._arrow.float64(), safe=False).to_numpy(zero_copy_only=False)
-        return values
-
     def _texts(self, column: PyArrow, label: bool = False) -> Texts:
-        """Return a column as texts, None where one says that it is missing. Most are repeated, and are written once."""
-        if not self._arrow.types.is_dictionary(column.type):
-            column = self._guarded(column.dictionary_encode)
-        known: Texts = []
-        for value in self._guarded(column.dictionary.to_pylist):
-            text = None if value is None else _written(value)
-            known.append(None if text is None or is_missing(text, label) else text)
-        return [None if place is None else known[place] for place in column.indices.to_pylist()]
-
-    def _by_type(self, kind: PyArrow) -> str | None:
-        types = self._arrow.types
-        if types.is_dictionary(kind):
-            return CATEGORY if self._by_type(kind.value_type) else None
-        if types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind):
-            return NUMBER
-        if types.is_boolean(kind) or types.is_null(kind) or types.is_time(kind):
-            return NUMBER
-        if types.is_timestamp(kind) or types.is_date(kind):
-            return DATE
-        return CATEGORY if types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind) else None
+        return self._guarded(lambda: texts_of(self._arrow, column, label))
 
     def _check_types(self, wanted: list[str]) -> None:
         for name in wanted:
             kind = self._schema.field(name).type
-            if self._by_type(kind) is None:
+            if kind_by_type(self._arrow, kind) is None:
                 shown = " ".join(str(kind).split())
                 raise FileRefused(
                     f"{self.name}, column {name!r}: is of the type {shown}, which is neither number, date nor string; "
@@ -249,7 +201,7 @@ class ArrowFile:
             self._file = arrow.OSFile(name)
             parquet = _needed("pyarrow.parquet", name).ParquetFile(self._file, pre_buffer=False, buffer_size=BUFFER)
             schema = parquet.schema_arrow
-            return _row_groups(parquet), _distinct(schema), parquet.metadata.num_rows
+            return row_groups(parquet), _distinct(schema), parquet.metadata.num_rows
         if name == STANDARD_INPUT:
             self._file = sys.stdin.buffer
         else:
@@ -258,10 +210,10 @@ class ArrowFile:
             self._file = arrow.OSFile(name)  # not a map of memory: a file cut short while it is read would be a SIGBUS
             if seekable:
                 reader = arrow.ipc.open_file(self._file)
-                return _record_batches(reader), _distinct(reader.schema), _about_rows(reader)
+                return record_batches(reader), _distinct(reader.schema), about_rows(reader)
         reader = arrow.ipc.open_stream(self._file)
-        self._ahead = _Ahead(reader)
-        return _stream(self._ahead), _distinct(reader.schema), None
+        self._ahead = StreamAhead(reader)
+        return stream_pieces(self._ahead), _distinct(reader.schema), None
 
     def _guarded(self, act: Callable[[], Outcome]) -> Outcome:
         """Return what an act of Arrow returns; its errors become `FileRefused`."""
@@ -283,73 +235,10 @@ class ArrowFile:
             yield batch
 
 
-def _row_groups(parquet: PyArrow) -> Pieces:
-    def pieces(wanted: list[str], begin: int) -> Iterator[PyArrow]:
-        for group in range(begin, parquet.num_row_groups):
-            yield group, parquet.iter_batches(ROWS, row_groups=[group], columns=wanted)
-
-    return pieces
-
-
-def _record_batches(reader: PyArrow) -> Pieces:
-    def pieces(wanted: list[str], begin: int) -> Iterator[PyArrow]:
-        for index in range(begin, reader.num_record_batches):
-            yield index, _slices(reader.get_batch(index).select(wanted))
-
-    return pieces
-
-
-def _about_rows(reader: PyArrow) -> int:
-    """Return how many rows there are, if all batches are as long as the first."""
-    batches: int = reader.num_record_batches
-    return batches * len(reader.get_batch(0)) if batches else 0
-
-
-def _stream(ahead: "_Ahead") -> Pieces:
-    def pieces(wanted: list[str], begin: int) -> Iterator[PyArrow]:
-        for index, batch in enumerate(ahead):
-            if index >= begin:
-                yield index, _slices(batch.select(wanted))
-
-    return pieces
-
-
-class _Ahead:
-    """The batches of a stream, the first of which may be looked at before they are taken."""
-
-    def __init__(self, reader: PyArrow) -> None:
-        self._reader = iter(reader)
-        self._seen: list[PyArrow] = []
-
-    def look(self, rows: int) -> Iterator[PyArrow]:
-        """Yield the first batches, until they have so many rows."""
-        while sum(map(len, self._seen)) < rows and (batch := next(self._reader, None)) is not None:
-            self._seen.append(batch)
-        yield from self._seen
-
-    def __iter__(self) -> Iterator[PyArrow]:
-        seen, self._seen = self._seen, []
-        while seen:
-            yield seen.pop(0)
-        yield from self._reader
-
-
-def _slices(batch: PyArrow) -> Iterator[PyArrow]:
-    for start in range(0, len(batch), ROWS):
-        yield batch.slice(start, ROWS)
-
-
 def _distinct(schema: PyArrow) -> PyArrow:
     if len(set(schema.names)) < len(schema.names):
         raise KeyError("two columns have one name")
     return schema
-
-
-def _written(value: object) -> str:
-    """Return a value as a category: a string as it is, a moment as ISO 8601 writes it, the rest as JSON does."""
-    if isinstance(value, str):
-        return value
-    return json.dumps(value) if isinstance(value, bool | int | float) else str(value)
 
 
 def _needed(module: str, name: str) -> PyArrow:
