@@ -98,17 +98,12 @@ class ColumnLearner(CountsLosses):
         and wide. If one row is not a row, nothing is learned from any.
         """
 
+    @abstractmethod
     def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
         """Announce all rows before the first of their labels, then learn from them; returns what was announced.
 
         This is the game of whoever scores a batch and is told its labels afterwards.
         """
-        announced = self.announce_many(X)
-        try:
-            return self.learn_many(X, y, weights, announced=announced)
-        except BaseException:
-            self._withdraw(len(announced))
-            raise
 
     @abstractmethod
     def _withdraw(self, announcements: int) -> None:
@@ -185,10 +180,41 @@ class RowsLearner(NamedColumns, PredictsRows[Checked], ColumnLearner):
         """
         rows = self._rows(X)
         p = self._play(rows, as_labels(y, len(rows)), weights, logits, announced)
-        if self._names is None:  # a data frame to come may have its columns in another order
+        self._learn_names(X)
+        return p
+
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced.
+
+        It does what `announce_many` and then `learn_many` do, bit for bit; rows pass the border once, and nobody else
+        can have had these announcements, so that the ledger is not asked whether they stand.
+        """
+        rows = self._rows(X)
+        labels = as_labels(y, len(rows))
+        announced = self._ledger.issue(len(rows), self.rounds, *self._announce(rows))
+        try:
+            self._answer(rows, labels, weights, self._ledger.delayed(announced, self.rounds))
+        except BaseException:
+            self._withdraw(len(announced))
+            raise
+        self._ledger.settle(announced)
+        self._learn_names(X)
+        return announced.probabilities
+
+    def _announce_then_learn(self, X: object, y: object, weights: object) -> Vector:
+        """Do what `learn_batch` does by `announce_many` and `learn_many`, where a learner has its own `learn_many`."""
+        announced = self.announce_many(X)
+        try:
+            return self.learn_many(X, y, weights, announced=announced)
+        except BaseException:
+            self._withdraw(len(announced))
+            raise
+
+    def _learn_names(self, X: object) -> None:
+        """Take the names of a data frame's columns: one to come may have them in another order."""
+        if self._names is None:
             names = names_in(X)
             self._names = names if names is not None and len(names) == self.n_features_ else None
-        return p
 
     def _learn_one(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
         """Learn from one row of any kind, through the border."""

@@ -109,3 +109,10 @@ class OnDevice(CopiedOnDevice[OnCPU], RowsLearner[DeviceRows], Generic[OnCPU]):
                 return super().learn_many(X, y, weights, logits, announced)
         except DeviceFull as error:
             raise error.after(self.rounds - before) from None
+
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced.
+
+        Labels and weights, and what is told where the device's memory ends, are as in `learn_many`.
+        """
+        return self._announce_then_learn(X, y, weights)

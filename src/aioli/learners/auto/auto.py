@@ -215,6 +215,13 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         self._begin(player)
         return p
 
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
+        player = self._player if self._begun else self._player_of(X)
+        p = player.learn_batch(X, y, weights)
+        self._begin(player)
+        return p
+
     # ---- what it knows
 
     def certificate(self, tight: bool = False) -> Certificate:

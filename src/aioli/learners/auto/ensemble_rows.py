@@ -41,6 +41,15 @@ class EnsembleRows(RowsLearner[Rows]):
                     return np.array([p])
         return super().learn_many(X, y, weights, logits, announced)
 
+    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
+        """Announce all rows before the first of their labels, then learn from them; returns what was announced.
+
+        One row takes the short way, as `learn_many` does.
+        """
+        if type(X) is np.ndarray and X.shape[:-1] == (1,):
+            return self._announce_then_learn(X, y, weights)
+        return super().learn_batch(X, y, weights)
+
     def _as_row(self, X: object, y: object) -> tuple[Vector, float] | None:
         """Return the row and its label where compiled code takes them as they came, else None."""
         if type(X) is not np.ndarray or type(y) is not np.ndarray or X.shape != (1, self.n_features_) or y.size != 1:
