@@ -1,10 +1,11 @@
 """Auto and Wide where labels come late: the certificate in any order, and experts that retire in between."""
 
 import copy
+from pathlib import Path
 
 import numpy as np
 import pytest
-from auto_memory import ensemble_of, example_stream
+from auto_memory import ensemble_of, example_stream, memory, resumed_from_file
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -15,6 +16,7 @@ from aioli.errors import LabelRefused
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.auto import mixed_experts
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.late import LateMixture
@@ -116,3 +118,44 @@ def test_a_label_that_is_no_label_is_refused_of_an_announced_row_too() -> None:
     label[0] = [1]
     with pytest.raises(LabelRefused):
         learner.learn_many(np.ones((1, 4)), label, announced=announced)
+
+
+def learn_late(learner: Auto, X: Matrix, y: Vector, rows: int) -> None:
+    """Announce batches of so many rows, and learn each batch's labels one by one or at once, by turns."""
+    for turn, first in enumerate(range(0, len(y), rows)):
+        batch = slice(first, first + rows)
+        announced = learner.announce_many(X[batch])
+        if turn % 2:
+            learner.learn_many(X[batch], y[batch], announced=announced)
+        else:
+            for x, label, ticket in zip(X[batch], y[batch], announced, strict=True):
+                learner.learn(x, label, announced=ticket)
+
+
+def learned_as_if_in_time(learner: Auto) -> list[Vector]:
+    """Return both mixtures that learn as if labels came in time, and the members' losses since the last review."""
+    player = learner._player
+    assert isinstance(player, BendingEnsemble)
+    return [player.dense._mixture.buffer, player._combination.mixture.buffer, player._auditions.losses]
+
+
+def test_what_learns_as_if_labels_came_in_time_is_the_same_where_they_do() -> None:
+    X, y = example_stream(n=240, d=3)
+    late, in_time = Auto(), Auto()
+    learn_late(late, X, y, rows=60)
+    in_time.learn_many(X, y)
+    assert abs(late.loss - in_time.loss) > 1.0
+    for own, other in zip(learned_as_if_in_time(late), learned_as_if_in_time(in_time), strict=True):
+        assert_allclose(own, other, rtol=1e-6, atol=1e-9)  # rows one by one are rows at once but for rounding
+
+
+def test_a_stop_between_rows_and_their_labels_changes_no_bit(tmp_path: Path) -> None:
+    X, y = example_stream(n=180, d=3)
+    learner = Auto()
+    learn_late(learner, X[:120], y[:120], rows=40)
+    outstanding = learner.announce_many(X[120:])
+    stopped = resumed_from_file(learner, tmp_path)
+    for each, announced in ((learner, outstanding), (stopped, Announcements.restore(outstanding.snapshot()))):
+        each.learn_many(X[120:], y[120:], announced=announced)
+        learn_late(each, X[:40], y[:40], rows=20)
+    assert memory(learner) == memory(stopped)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Sequence
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +28,14 @@ from aioli.streams.rows import Rows, as_label, as_logits, as_weights, is_logit
 __all__ = ["BendingEnsemble"]
 
 LINEAR = 0.4  # prior share of the linear experts, which know most where rows are few
+
+
+class LateRows(NamedTuple):
+    """What is known of rows whose labels come late: what the members announced, and where the linear experts stand."""
+
+    kept: Matrix  # the memory of the members' announcements
+    delay: Vector  # how many rows late each label is
+    in_time: Vector  # the linear experts' log-odds by their mixture that learns as if labels came in time
 
 
 class BendingEnsemble(RemembersParts, EnsembleRows):
@@ -103,33 +111,32 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         if self.dense._learning is None or not self.dense.has_announced or memory is None or memory.size <= width:
             return None
         self._ledger.settle_one(announced)
-        p: float | None = None
+        learned: tuple[float, float] | None = None
         delay = float(self._ledger.late_one(announced, self._auditions.rounds))
         try:
             own = self.dense._memory_of(np.ascontiguousarray(memory[width:]))  # refuses what is not its own
-            p = self.dense._learn_row_late(x, label, own, memory.item(0), delay)
+            learned = self.dense._learn_row_late(x, label, own, memory.item(0), delay)
         finally:
-            if p is None:  # no row, as the border will say
+            if learned is None:  # no row, as the border will say
                 self._ledger.reopen_one(announced)
-        if p is None:
+        if learned is None:
             return None
         kept = np.ascontiguousarray(memory[:width])[None]
-        return self._learn_with(x, label, memory.item(0), announced.logit, kept, delay)
+        row = LateRows(kept, np.array([delay]), np.array([learned[1]]))
+        return self._learn_with(x, label, memory.item(0), announced.logit, row)
 
-    def _learn_with(
-        self, x: Vector, y: float, z: float, logit: float | None, kept: Matrix | None = None, delay: float = 0.0
-    ) -> float:
+    def _learn_with(self, x: Vector, y: float, z: float, logit: float | None, late: LateRows | None = None) -> float:
         """Learn one row that the linear experts have learned, of which they said z; return what was announced."""
-        alone, label, one, linear = self._members.none_plays, np.array([y]), np.ones(1), log_loss(z, y)
-        if alone:
+        label, one, now = np.array([y]), np.ones(1), np.array([z]) if late is None else late.in_time
+        if self._members.none_plays:
             said = z if logit is None else logit
-            self._auditions.losses[0] += linear
+            self._auditions.losses[0] += log_loss(now.item(), y)
             self._auditions.count(np.array([log_loss(said, y)]), one, late=logit is not None)
         else:
-            Z = self._members.play(x[None], np.array([z]), label, one)
-            answered = self._answered(Z, label, one, kept, None if kept is None else np.array([delay]))
+            Z = self._members.play(x[None], now, label, one)
+            answered, delay = self._answered(Z, label, one, late), 0.0 if late is None else late.delay.item()
             said = answered.item() if logit is None else logit
-            self._auditions.count_row(Z, y, linear, log_loss(said, y), logit is not None, delay)
+            self._auditions.count_row(Z, y, log_loss(z, y), log_loss(said, y), logit is not None, delay)
         self._review_when_due()
         return sigmoid(said)
 
@@ -215,9 +222,10 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         plain = type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray
         return plain and x.size == self.n_features_
 
-    def _answered(self, Z: Matrix, y: Vector, weights: Vector, kept: Matrix | None, late: Vector | None) -> Vector:
+    def _answered(self, Z: Matrix, y: Vector, weights: Vector, late: LateRows | None) -> Vector:
         """Let the combination learn labels; return the log-odds of each row before its label."""
-        said = self._combination.answer(Z, y, weights, kept, late)
+        kept, delay = (None, None) if late is None else (late.kept, late.delay)
+        said = self._combination.answer(Z, y, weights, kept, delay)
         if self._combination.late is not None and self.dense._late is not None:
             # the combination sees all linear experts as one member; their own mixture has counted them one by one
             self._combination.late.as_cautious_as(self.dense._late)
@@ -276,27 +284,29 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def _learn_part(self, X: Matrix, y: Vector, weights: Vector, late: Vector, delayed: Delayed | None) -> Vector:
         """Learn rows up to a review; return the log-odds announced, those of `late` where it is not NaN."""
+        rows: LateRows | None = None
         if delayed is None:
-            kept, linear = None, self.dense._learn_checked(X, y, weights, None)
+            linear, now = self.dense._learn_checked(X, y, weights, None)
         else:
             width = self._combination.memory_width
             kept, own = delayed.memory[:, :width].copy(), np.ascontiguousarray(delayed.memory[:, width:])
-            linear = self.dense._learn_checked(X, y, weights, Delayed(kept[:, 0].copy(), own, delayed.late))
+            linear, now = self.dense._learn_checked(X, y, weights, Delayed(kept[:, 0].copy(), own, delayed.late))
+            rows = LateRows(kept, delayed.late, now)
         alone = self._members.none_plays
-        linear_losses = log_loss_many(linear, y)
         if alone:
             said = linear
-            self._auditions.losses[0] += weights @ linear_losses
+            self._auditions.losses[0] += weights @ log_loss_many(now, y)
         else:
-            Z = self._members.play(X, linear, y, weights)
+            Z = self._members.play(X, now, y, weights)
             self._auditions.losses += weights @ log_loss_many(Z, y[:, None])
-            said = self._answered(Z, y, weights, kept, None if delayed is None else delayed.late)
+            said = self._answered(Z, y, weights, rows)
         in_time = np.isnan(late)
         said = np.where(in_time, said, late)
         losses = log_loss_many(said, y)
         if not alone:
-            rows_late = None if delayed is None else delayed.late
-            self._auditions.count_gains(linear_losses - losses, linear_losses, weights, rows_late)
+            linear_losses = log_loss_many(linear, y)
+            delay = None if rows is None else rows.delay
+            self._auditions.count_gains(linear_losses - losses, linear_losses, weights, delay)
         self._auditions.count(losses, weights, int(np.count_nonzero(~in_time)))
         self._review_when_due()
         return said

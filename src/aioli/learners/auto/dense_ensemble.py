@@ -251,15 +251,16 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
     def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
         """Learn one row once rows have been announced; return the probability announced, None where x is refused."""
         if announced is None:
-            return self._learn_row_late(x, label, self._nothing, math.nan, 0.0)
+            in_time = self._learn_row_late(x, label, self._nothing, math.nan, 0.0)
+            return None if in_time is None else in_time[0]
         if announced.logit != announced.logit:  # which would say that the row comes in time
             return None
         self._ledger.settle_one(announced)
-        p: float | None = None
+        said: tuple[float, float] | None = None
         try:
             late = self._ledger.late_one(announced, self._totals.item(ROUNDS))
-            p = self._learn_row_late(x, label, self._memory_of(announced.memory), announced.logit, late)
+            said = self._learn_row_late(x, label, self._memory_of(announced.memory), announced.logit, late)
         finally:
-            if p is None:
+            if said is None:
                 self._ledger.reopen_one(announced)
-        return p
+        return None if said is None else said[0]

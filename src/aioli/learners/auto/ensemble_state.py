@@ -124,25 +124,36 @@ class EnsembleState(MixedExperts):
             return None
         return z, memory if self._places is None else self._spread(memory[None])[0]
 
-    def _learn_checked(self, X: Matrix, y: Vector, weights: Vector, delayed: Delayed | None) -> Vector:
-        """Learn rows that have passed the border, announced now or as `delayed` says; return what was announced."""
+    def _learn_checked(self, X: Matrix, y: Vector, weights: Vector, delayed: Delayed | None) -> tuple[Vector, Vector]:
+        """Learn rows that have passed the border, announced now or as `delayed` says.
+
+        Return what was announced, and what the mixture said that is trained as if labels came in time.
+        """
         if self._views is None:
             self._begin(X.shape[1])
         if delayed is None:
             announced = np.empty(len(X))
             self._learn_chunk(X, y, weights, np.full(len(X), math.nan), announced, None)
-            return announced
+            return announced, announced
+        in_time = np.empty(len(X))
         self._hear_announcements()
         if len(X) > ONE_BY_ONE or not (weights == 1.0).all():
-            self._learn_chunk(X, y, weights, delayed.logits, np.empty(len(X)), delayed)
-            return delayed.logits
+            self._learn_chunk(X, y, weights, delayed.logits, np.empty(len(X)), delayed, in_time)
+            return delayed.logits, in_time
         late = delayed.late.tolist(), delayed.logits.tolist(), y.tolist()
-        for x, memory, delay, logit, label in zip(X, delayed.memory, *late, strict=True):
-            self._learn_row_late(x, label, self._memory_of(memory), logit, delay)
-        return delayed.logits
+        for t, (x, memory, delay, logit, label) in enumerate(zip(X, delayed.memory, *late, strict=True)):
+            said = self._learn_row_late(x, label, self._memory_of(memory), logit, delay)
+            assert said is not None  # the row has passed the border
+            in_time[t] = said[1]
+        return delayed.logits, in_time
 
-    def _learn_row_late(self, x: Vector, label: float, memory: Vector, logit: float, late: float) -> float | None:
-        """Learn one row that was announced as `memory` says, or is now where that is NaN; None where x is refused."""
+    def _learn_row_late(
+        self, x: Vector, label: float, memory: Vector, logit: float, late: float
+    ) -> tuple[float, float] | None:
+        """Learn one row that was announced as `memory` says, or is now where that is NaN; None where x is refused.
+
+        Return the probability announced, and the log-odds of the mixture that is trained as if labels came in time.
+        """
         layer, learning = self._late, self._learning
         assert layer is not None
         assert learning is not None
@@ -153,9 +164,9 @@ class EnsembleState(MixedExperts):
             outcome = learn_row_late(*learning, *given, outcome)
         if outcome != DONE:
             return None
-        p: float = self._logits_of_row.item(-1)
+        p, in_time = self._logits_of_row.item(-1), self._logits_of_row.item(-2)
         self._review_when_due()
-        return p
+        return p, in_time
 
     def _memory_of(self, memory: Vector | None) -> Vector:
         """Return the memory of an announcement without the numbers of experts that have retired since."""
@@ -188,6 +199,7 @@ class EnsembleState(MixedExperts):
         late: Vector,
         out: Vector,
         delayed: Delayed | None,
+        in_time: Vector | None = None,
     ) -> None:
         """Learn the rows; `out` receives the log-odds announced, those of `late` where it is not NaN. O(K d²) a row."""
         assert self._views is not None
@@ -196,7 +208,9 @@ class EnsembleState(MixedExperts):
             part = slice(first, first + self._rows_to_review(self.rounds))
             y, row_weights = labels[part], weights[part]
             play = partial(play_blocks, self.playing, self.states, self._views, X[part], y, row_weights)
-            self._learn_part(play, y, row_weights, late[part], out[part], None if delayed is None else delayed.of(part))
+            late_rows = None if delayed is None else delayed.of(part)
+            prompt = None if in_time is None else in_time[part]
+            self._learn_part(play, y, row_weights, late[part], out[part], late_rows, prompt)
             first += len(y)
 
     def _begin(self, width: int) -> None:

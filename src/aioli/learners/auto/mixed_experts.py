@@ -200,19 +200,23 @@ class MixedExperts(CountsTotals, ABC):
         late: Vector,
         out: Vector,
         delayed: Delayed | None,
+        in_time: Vector | None = None,
     ) -> None:
         """Learn rows up to the next review; `out` receives the log-odds announced, those of `late` where not NaN.
 
         `play` lets the experts learn the rows, and hands their log-odds before each label to the function given.
+        Where rows are `delayed`, `in_time` receives what the mixture says that is trained as if they came in time.
         """
-        play(self._combining(labels, weights, out, delayed))
-        in_time = np.isnan(late)
-        out[...] = np.where(in_time, out, late)
+        play(self._combining(labels, weights, out, delayed, in_time))
+        prompt = np.isnan(late)
+        out[...] = np.where(prompt, out, late)
         losses = softplus_many(np.where(labels == 1.0, -out, out))
-        self._totals += np.array([len(out), weights.sum(), weights @ losses, np.count_nonzero(~in_time)])
+        self._totals += np.array([len(out), weights.sum(), weights @ losses, np.count_nonzero(~prompt)])
         self._review_when_due()
 
-    def _combining(self, y: Vector, weights: Vector, out: Vector, delayed: Delayed | None) -> Combine:
+    def _combining(
+        self, y: Vector, weights: Vector, out: Vector, delayed: Delayed | None, in_time: Vector | None
+    ) -> Combine:
         """Return a function that trains the mixture on the experts' log-odds of rows, and writes its own to `out`."""
         layer = self._late
         if layer is None:
@@ -225,7 +229,9 @@ class MixedExperts(CountsTotals, ABC):
         def combine(Z: Matrix, part: slice) -> None:
             K = Z.shape[1]
             awake = layer.awake
-            layer.answer(self._mixture, Z, y[part], weights[part], kept[part], late[part])
+            prompt = layer.answer(self._mixture, Z, y[part], weights[part], kept[part], late[part])
+            if in_time is not None:
+                in_time[part] = prompt
             out[part] = kept[part, K + (WHOLE if awake else PROMPT)]
             if delayed is not None:
                 self._recount(Z, np.ascontiguousarray(kept[part, :K]), y[part], weights[part])

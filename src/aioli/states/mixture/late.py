@@ -115,13 +115,16 @@ class LateMixture:
         announce_rows_late(mixture.buffer.copy(), self.numbers, self.experts, self.stacker, Z, kept, out)
         return out, kept
 
-    def answer(self, mixture: Mixture, Z: Matrix, y: Vector, weights: Vector, kept: Matrix, late: Vector) -> None:
+    def answer(self, mixture: Mixture, Z: Matrix, y: Vector, weights: Vector, kept: Matrix, late: Vector) -> Vector:
         """Learn from labels: of rows that were announced as `kept` says, or are announced now where that is NaN.
 
         Z are the experts' log-odds when the labels come, `late` is how many rows each label was late. The mixture
-        itself learns as if the rows came now. O(K²) a row.
+        itself learns as if the rows came now: returned are the log-odds that it then says before each label. O(K²) a
+        row.
         """
-        answer_rows_late(mixture.buffer, self.numbers, self.experts, self.stacker, Z, y, weights, kept, late)
+        prompt = np.empty(len(Z))
+        answer_rows_late(mixture.buffer, self.numbers, self.experts, self.stacker, Z, y, weights, kept, late, prompt)
+        return prompt
 
     def as_cautious_as(self, other: "LateMixture") -> None:
         """Hear the base rate as much as another mixture of the same rows does, whose experts know more of them."""

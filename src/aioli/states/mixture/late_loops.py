@@ -228,7 +228,7 @@ def count_label(numbers: Vector, y: float) -> None:
         numbers[BELIEVED] = believed
 
 
-@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],f8[::1])")
+@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1])")
 def answer_rows_late(
     mixture_buffer: Vector,
     numbers: Vector,
@@ -239,14 +239,16 @@ def answer_rows_late(
     weights: Vector,
     kept: Matrix,
     late: Vector,
+    prompt: Vector,
 ) -> None:
     """Learn the labels of rows in order. O(K²) a row.
 
     `kept[t]` is the memory of the row's announcement; where it is NaN, the row is announced now, and what was announced
-    is left there: the log-odds of the whole behind those of the members.
+    is left there: the log-odds of the whole behind those of the members. `prompt` receives what the mixture in time
+    says of each row, with every label before it known.
     """
     K = Z.shape[1]
-    f, prompt = np.empty(K + 5), np.empty(len(Z))
+    f = np.empty(K + 5)
     time, combined = unpack_compiled(mixture_buffer, K)[9][TIME], 0
     for t in range(len(Z)):
         said = kept[t, K:]

@@ -15,6 +15,7 @@ from aioli.states.mixture.single_row import (
     LATE,
     LOSS,
     ROUNDS,
+    SAID,
     SLOTS,
     WEIGHT,
     consult_rows,
@@ -26,7 +27,7 @@ from aioli.streams.sparse_rows import Indices
 __all__ = ["announce_row_late", "learn_row_late"]
 
 KEPT = MEMORY  # plain names for Numba
-PROBABILITY = SLOTS - 1
+PROBABILITY, IN_TIME = SLOTS - 1, SAID
 
 
 @compiled("f8(f8[::1],f8[::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1])")
@@ -80,6 +81,7 @@ def learn_row_late(
 ) -> int:
     """Learn a row from expert `first` on; the last of z receives the probability announced. O(K d²).
 
+    The place before it receives the log-odds of the mixture in time.
     `memory` and `logit` are of the row's announcement, whose label is `late` rows late; where both are NaN the row is
     announced now. Returns what `learn_row` does.
     """
@@ -87,18 +89,18 @@ def learn_row_late(
     if outcome != DONE:
         return outcome
     K = kinds.size
-    labels, weights, delays = np.full(1, y), np.ones(1), np.full(1, late)
+    labels, weights, delays, prompt = np.full(1, y), np.ones(1), np.full(1, late), np.empty(1)
     kept = memory.copy().reshape(1, K + KEPT)
     now = z[:K].reshape(1, K)
     heard = K + (WHOLE if numbers[AWAKE] > 0.0 else PROMPT)
-    answer_rows_late(mixture_buffer, numbers, experts, stacker, now, labels, weights, kept, delays)
+    answer_rows_late(mixture_buffer, numbers, experts, stacker, now, labels, weights, kept, delays, prompt)
     said = logit
     if math.isnan(logit):
         said = kept[0, heard]
     else:
         recount_rows(expert_buffers, starts, now, kept[0, :K].copy().reshape(1, K), labels, weights)
         tally[LATE] += 1.0
-    z[K + PROBABILITY] = sigmoid(said)
+    z[K + IN_TIME], z[K + PROBABILITY] = prompt[0], sigmoid(said)
     tally[ROUNDS] += 1.0
     tally[WEIGHT] += 1.0
     tally[LOSS] += softplus(-said if y > 0.5 else said)

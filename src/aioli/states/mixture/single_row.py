@@ -23,6 +23,7 @@ __all__ = [
     "LOSS",
     "NO_ROW",
     "ROUNDS",
+    "SAID",
     "SLOTS",
     "TOTALS",
     "WEIGHT",

@@ -224,13 +224,14 @@ def play_rows_late(
     numbers, experts, stacker = late_layer
     K = kinds.size
     views, found, Z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty((1, K + 1))
+    prompt = np.empty(1)
     for t in range(labels.size):
         one = slice(t, t + 1)
         columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
         ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[0])
         heard = K + 1 + (WHOLE if numbers[AWAKE] > 0.0 else PROMPT)
         state = mixture_buffer, numbers, experts, stacker
-        answer_rows_late(*state, Z, labels[one], weights[one], kept[one], late[one])
+        answer_rows_late(*state, Z, labels[one], weights[one], kept[one], late[one], prompt)
         teach_row(records, totals, kinds, columns, x, views, found, labels[t], weights[t])
         if math.isnan(logits[t]):
             logits[t] = kept[t, heard]
