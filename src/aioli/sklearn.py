@@ -1,8 +1,7 @@
 """A scikit-learn classifier over any learner, for pipelines, searches and displays."""
 
 import copy
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
@@ -10,46 +9,23 @@ from numpy.typing import NDArray
 
 from aioli.evaluate.run import widen
 from aioli.learners.batch.any_order import learn_in_any_order, plan_for
-from aioli.learners.batch.averaging import average_log_odds, average_log_probabilities, log_odds
+from aioli.learners.batch.averaging import average_log_probabilities
 from aioli.learners.batch.batch_models import BatchModels, as_dense, is_affordable
-from aioli.learners.batch.online_to_batch import OnlineToBatch
 from aioli.learners.batch.row_weights import rows_of_weight, weights_by_class
-from aioli.learners.cloning import fresh_copy, fresh_for_classes, learn_rows_as_batch, takes_classes
-from aioli.learners.protocol import (
-    AnyLearner,
-    ClassLearner,
-    HasCoefficients,
-    Learner,
-    knows_classes,
-    names_columns,
-    plays_two_classes,
-    require_any_learner,
-)
+from aioli.learners.cloning import learn_rows_as_batch, takes_classes
+from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, knows_classes, names_columns, plays_two_classes
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
-from aioli.outcomes.class_labels import Codes, Label
-from aioli.sklearn_parts import (
-    BaseEstimator,
-    ClassifierMixin,
-    LabelEncoder,
-    Labels,
-    Tags,
-    check_array,
-    check_classification_targets,
-    check_consistent_length,
-    check_is_fitted,
-    column_or_1d,
-    type_of_target,
-    validate_data,
-)
-from aioli.streams.files.table import Features
-from aioli.streams.raw_columns import is_raw
-from aioli.streams.table_encoder import TableEncoder
+from aioli.outcomes.class_labels import Codes
+from aioli.sklearn_checks import all_or_nothing, as_weights, check_class_weight, check_classes, check_taught
+from aioli.sklearn_learners import centre_of, fresh_learner, mean_log_odds, mean_probability, plain_labels
+from aioli.sklearn_parts import ClassifierMixin, LabelEncoder, Labels, Tags, check_is_fitted
+from aioli.sklearn_rows import RowsEstimator
 
 __all__ = ["AIOLIClassifier"]
 
 
-class AIOLIClassifier(ClassifierMixin, BaseEstimator):
+class AIOLIClassifier(ClassifierMixin, RowsEstimator):
     r"""Online logistic regression as a scikit-learn classifier.
 
     `fit` learns a batch: the same rows give the same model, bit for bit, whatever their order. `partial_fit` goes on
@@ -126,9 +102,6 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     learners_: list[Learner] | list[ClassLearner]
     classes_: Labels
-    n_features_in_: int
-    feature_names_in_: NDArray[np.object_]
-    table_: TableEncoder | None = None
     batch_models_: BatchModels | None = None
 
     def __init__(
@@ -149,20 +122,13 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def fit(self, X: object, y: object, sample_weight: object = None) -> Self:
         """Forget everything, and learn the rows as a batch, whose order does not matter."""
-        with _all_or_nothing(self):
+        with all_or_nothing(self):
             rows, labels = self._validated(X, y, reset=True)
             encoder = LabelEncoder().fit(labels)
             passes = self._begin(encoder.classes_, rows.shape)
             codes = encoder.transform(labels)
-            weights = _as_weights(sample_weight, len(codes))
-            if weights is not None and not weights.any():
-                raise ValueError("sample_weight is zero for every row; give at least one a weight above zero")
-            taught = codes if weights is None else codes[weights > 0.0]
-            if np.ptp(taught) == 0:
-                label = self.classes_.tolist()[taught[0]]
-                raise ValueError(
-                    f"every row is of one class, {label!r}; give rows of two, or use partial_fit with classes=[…]"
-                )
+            weights = as_weights(sample_weight, len(codes))
+            check_taught(codes, weights, self.classes_)
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
             told = None if self._plays_two() else self._told(codes)
             order, said = learn_in_any_order(self.learners_, rows, codes.astype(np.float64), stakes, passes, told)
@@ -174,7 +140,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
         The first call must be given all `classes`.
         """
-        with _all_or_nothing(self):
+        with all_or_nothing(self):
             first = "learners_" not in vars(self)
             self.batch_models_ = None
             if not first and self.table_ is not None:  # put back where the call is refused
@@ -187,13 +153,9 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
                 self._begin(encoder.classes_)
             elif not np.array_equal(encoder.classes_, self.classes_):
                 raise ValueError(f"classes are {classes!r}, but were {self.classes_} on the first call; leave them out")
-            if isinstance(self.class_weight, str):
-                raise ValueError(
-                    f"class_weight {self.class_weight!r} is not supported for partial_fit: classes cannot be counted "
-                    "before they come; count a sample of them, and give the weights as a dict"
-                )
+            check_class_weight(self.class_weight)
             codes = encoder.transform(labels)
-            weights = _as_weights(sample_weight, len(codes))
+            weights = as_weights(sample_weight, len(codes))
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
             rows, codes, stakes = rows_of_weight(rows, codes, stakes)
             for learner in self.learners_ if len(codes) else ():
@@ -219,7 +181,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         """Return logarithms of the probabilities that the learners give together."""
         if many := self._learners_of_many():
             return average_log_probabilities(many, rows)
-        z = self._log_odds(rows)
+        z = mean_log_odds(self._learners_of_two(), rows)
         return -np.column_stack([softplus_many(z), softplus_many(-z)])
 
     def decision_function(self, X: object) -> Vector:
@@ -232,14 +194,7 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
         if self.batch_models_ is not None:
             L = self.predict_log_proba(X)
             return np.asarray(L[:, 1] - L[:, 0])
-        return self._log_odds(self._rows(X))
-
-    def _log_odds(self, rows: Any) -> Vector:
-        """Return the log-odds that learners of two classes give together."""
-        learners = self._learners_of_two()
-        if len(learners) == 1:
-            return learners[0].predict_logit_many(rows)
-        return average_log_odds([log_odds(learner, rows) for learner in learners])
+        return mean_log_odds(self._learners_of_two(), self._rows(X))
 
     def predict(self, X: object) -> Labels:
         """Return the likeliest class of each row."""
@@ -287,66 +242,27 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def _told(self, codes: Codes) -> NDArray[np.object_]:
         """Return the labels as the learners know them."""
-        return np.array(_plain_labels(self.classes_), dtype=object)[codes]
+        return np.array(plain_labels(self.classes_), dtype=object)[codes]
 
     def _positive(self, X: object) -> Vector:
         """Return each row's probability of the second class, the mean of the learners'."""
         if self.batch_models_ is not None:
             return np.exp(self.predict_log_proba(X)[:, 1])
-        learners, rows = self._learners_of_two(), self._rows(X)
-        if len(learners) == 1:
-            return learners[0].predict_many(rows)
-        return np.asarray(np.mean([learner.predict_many(rows) for learner in learners], axis=0))
-
-    def _rows(self, X: object) -> Features:
-        if self.table_ is not None:
-            return self.table_.transform(X)
-        return validate_data(self, X, reset=False, accept_sparse="csr", dtype=np.float64, order="C")
-
-    def _validated(self, X: object, y: object, reset: bool) -> tuple[Features, Labels]:
-        if reset:
-            self.table_ = TableEncoder() if is_raw(X) else None
-        if self.table_ is not None:
-            return self._encoded(self.table_, X, y, reset)
-        rows, labels = validate_data(self, X, y, reset=reset, accept_sparse="csr", dtype=np.float64, order="C")
-        check_classification_targets(labels)
-        return rows, labels
-
-    def _encoded(self, table: TableEncoder, X: object, y: object, reset: bool) -> tuple[Features, Labels]:
-        """Return rows that are not all numbers as features, and their labels."""
-        rows, labels = table.encode(X), column_or_1d(y, warn=True)
-        check_consistent_length(rows, labels)
-        check_classification_targets(labels)
-        if reset:
-            self.feature_names_in_ = np.array(list(table.kinds), dtype=object)
-            self.n_features_in_ = len(self.feature_names_in_)
-        return rows, labels
-
-    def _fresh(self, classes: Labels) -> AnyLearner:
-        """Return a new learner for these classes: of two, where there are two and the template is for two."""
-        template = None if self.learner is None else require_any_learner(self.learner)
-        if (template is None or plays_two_classes(template)) and (len(classes) <= 2 or self.average is not None):
-            return fresh_copy(template) if self.average is None else OnlineToBatch(template, states=self.average)
-        return fresh_for_classes(template, _plain_labels(classes))
+        return mean_probability(self._learners_of_two(), self._rows(X))
 
     def _begin(self, classes: Labels, shape: tuple[int, int] | None = None) -> int:
         """Make the learners, for rows of this shape, or for a stream; return how often the rows are played."""
-        kind = type_of_target(classes)
-        if kind != "binary" and not self._takes_many():
-            raise ValueError(
-                f"Only binary classification is supported. The type of the target is {kind}. Use Auto or AIOLI, "
-                "without an average."
-            )
+        check_classes(classes, self._takes_many())
         self.classes_ = classes
-        first = self._fresh(classes)
+        first = fresh_learner(self.learner, self.average, classes)
         orders, passes = (1, 1) if shape is None else plan_for(first, shape, self.orders, self.passes)
-        learners = [first, *(self._fresh(classes) for _ in range(orders - 1))]
+        learners = [first, *(fresh_learner(self.learner, self.average, classes) for _ in range(orders - 1))]
         many = [learner for learner in learners if knows_classes(learner)]
         self.learners_ = many or [learner for learner in learners if plays_two_classes(learner)]
+        names = self._names_of_features()
         for learner in self.learners_:
-            if names_columns(learner) and "feature_names_in_" in vars(self):
-                table = self.table_
-                learner.feature_names_ = self.feature_names_in_.tolist() if table is None else list(table.features)
+            if names is not None and names_columns(learner):
+                learner.feature_names_ = list(names)
         return passes
 
     def _fit_at_once(
@@ -362,43 +278,4 @@ class AIOLIClassifier(ClassifierMixin, BaseEstimator):
 
     def _centre(self) -> Matrix:
         check_is_fitted(self, "learners_")
-        centres = []
-        for learner in self.learners_:
-            if not isinstance(learner, HasCoefficients):
-                raise AttributeError(
-                    f"{type(learner).__name__} has no one coefficient a column; AIOLIClassifier(AIOLI()) has coef_"
-                )
-            w = np.atleast_2d(learner.coefficients_)
-            centres.append(w if learner.intercept else np.column_stack([np.zeros(len(w)), w]))
-        return np.asarray(np.mean(centres, axis=0))
-
-
-def _plain_labels(classes: Labels) -> list[Label]:
-    """Return the labels as a learner takes them: as they are, or their numbers where they are no texts or numbers."""
-    labels: list[Label] = classes.tolist()
-    plain = all(isinstance(label, (str, int, float)) for label in labels)
-    return labels if plain else list(range(len(labels)))
-
-
-def _as_weights(sample_weight: object, count: int) -> Vector | None:
-    if sample_weight is None:
-        return None
-    given = np.full(count, sample_weight) if np.isscalar(sample_weight) else sample_weight
-    weights: Vector = check_array(given, ensure_2d=False, dtype=np.float64, input_name="sample_weight")
-    if weights.shape != (count,):
-        raise ValueError(f"sample_weight.shape == {weights.shape}, expected {(count,)}: one weight a row")
-    if (weights < 0.0).any():
-        raise ValueError("Negative values in data passed to `sample_weight`: a weight is at least 0")
-    return weights
-
-
-@contextmanager
-def _all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Put the estimator's attributes back as they were where the block raises."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise
+        return centre_of(self.learners_)

@@ -125,7 +125,7 @@ def real_record(learner: Auto | AIOLI, rows: int, every: int | None = None) -> R
         effects=explain_columns(learner, X[:60]),
         words=[WordEffect(f"word {i}", (-1.0) ** i / (i + 1.0)) for i in range(8)],
         windows=windows.list(),
-        changes=[Change(rows // 2, 0.14, 0.31, 0.4, 0.5), Change(3 * rows // 4, 0.31, 0.2, 0.5, 0.5)],
+        changes=[Change(rows // 2, 0.14, 0.31), Change(3 * rows // 4, 0.31, 0.2)],
         tails=scores.tails(),
         decisions=scores.decisions(),
     )

@@ -79,13 +79,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Change:
-    """A row near which the loss changed, and the mean loss and share of positive labels on either side."""
+    """A row near which the loss changed, and the mean loss on either side."""
 
     row: int
     before: float
     after: float
-    positive_before: float
-    positive_after: float
 
     def __str__(self) -> str:
         return f"changed near row {self.row:,}: loss {self.before:.2g} → {self.after:.2g}"
@@ -163,13 +161,11 @@ def change_points(windows: Sequence[Window]) -> list[Change]:
         cut for i, cut in enumerate(cuts[1:-1], 1) if _is_told(windows, n, loss, noise, cuts[i - 1], cut, cuts[i + 1])
     ]
     edges = [0, *kept, len(n)]
-    positive = np.array([window.positive for window in windows])
     found = []
     for i, cut in enumerate(kept, 1):
         sides = (slice(edges[i - 1], cut), slice(cut, edges[i + 1]))
         before, after = (float(np.average(loss[side], weights=n[side])) for side in sides)
-        shares = [float(np.average(positive[side], weights=n[side])) for side in sides]
-        found.append(Change(windows[cut].first, before, after, *shares))
+        found.append(Change(windows[cut].first, before, after))
     return found
 
 

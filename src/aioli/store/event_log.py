@@ -112,8 +112,5 @@ class Store(Protocol):
     def add_token(self, hashed: str, rights: str, time: float) -> None:
         """Add an access token by its hash."""
 
-    def remove_token(self, hashed: str) -> bool:
-        """Remove an access token; return whether it was there."""
-
     def close(self) -> None:
         """Close the store."""

@@ -153,12 +153,6 @@ class SqlLog:
         """See `Store`."""
         self._write((f"INSERT INTO tokens (hash, rights, made) VALUES ({self._marks(3)})", [(hashed, rights, time)]))
 
-    def remove_token(self, hashed: str) -> bool:
-        """See `Store`."""
-        there = hashed in self.tokens()
-        self._write((f"DELETE FROM tokens WHERE hash = {self.mark}", [(hashed,)]))
-        return there
-
 
 def _entry(row: Found) -> Entry:
     sequence, model, event, name, time, body = row
