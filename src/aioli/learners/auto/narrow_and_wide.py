@@ -12,9 +12,9 @@ from aioli.learners.announcements import Delayed
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import Expert
+from aioli.learners.auto.wide_players import WidePlayers
 from aioli.learners.base import RowsLearner
 from aioli.learners.protocol import Capability
-from aioli.learners.wide_experts import EXPERTS, WideExpert
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many, softplus_many
 from aioli.snapshots.tree import Plain, Snapshot
@@ -23,29 +23,17 @@ from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
 from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
 from aioli.states.mixture.views import LONGEST
-from aioli.states.sparse.pairs import BUCKETS, Pairs
-from aioli.states.sparse.state import WideState
-from aioli.states.sparse.views import VIEWS
 from aioli.streams.rows import as_logits, as_weights
-from aioli.streams.sparse_rows import SparseChunk, SparseRows
+from aioli.streams.sparse_rows import SparseRows
 
 __all__ = ["NarrowAndWide"]
 
 NARROW = 128  # columns that have a place in states of d² numbers
-FEW = (
-    64  # of these, where rows begin with more: the first, which come most often; to the others wide experts do justice
-)
+# Of these, where rows begin with more: the first, which come most often; to the others wide experts do justice.
+FEW = 64
 HEAVIEST = 1e6  # a weight that costs no expert its digits
 PRIOR = 64.0  # the ensemble's share of the mixture to begin with, where each of the others has 1
 CERTAIN = 35.0  # log-odds beyond which nobody is heard
-CHUNK = 512  # rows whose tokens are in memory at a time
-# Of pairs: one a view that was best somewhere, and one that forgets. Time goes with their number, since pairs are many.
-PAIR_EXPERTS = (
-    WideExpert("rarity", 0.01),
-    WideExpert("amount", 0.1),
-    WideExpert("rarity", 1.0),
-    WideExpert("presence", 1.0, forgetting=0.99),
-)
 Narrow: TypeAlias = DenseEnsemble | BendingEnsemble
 
 
@@ -70,8 +58,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
     def __init__(self, narrow: Narrow, paired: bool) -> None:
         super().__init__()
         self.narrow = narrow
-        self._pairs = Pairs(paired)
-        self._wides = _wide_states(paired)  # on all columns; on pairs
+        self._wides = WidePlayers(paired)
         self._mixture = Mixture(np.array([PRIOR, *np.ones(len(self._wides))]))
         self._late: LateMixture | None = None  # from the first announcement on
         self._width: int | None = None
@@ -86,7 +73,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         player._width, player._loss = narrow.n_features_, narrow.loss
         player._names, player._ledger = narrow.feature_names_, narrow._ledger
         narrow.feature_names_ = None
-        player._make_room()
+        player._wides.make_room(player._width or 0)
         return player
 
     # ---- what it knows
@@ -129,11 +116,8 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         heard = self._late if self._late is not None and self._late.awake else self._mixture
         narrow, *wides = heard.shares.tolist()
         shares = {name: narrow * share for name, share in self.narrow.weights_.items()}
-        for what, experts, share, wide in zip(
-            ("columns", "pairs"), (EXPERTS, PAIR_EXPERTS), wides, self._wides, strict=False
-        ):
-            names = [*(expert.name for expert in experts), "naive Bayes"]
-            shares |= {f"{what}, {name}": share * own for name, own in zip(names, wide.shares.tolist(), strict=True)}
+        for share, held in zip(wides, self._wides.shares, strict=True):
+            shares |= {name: share * own for name, own in held.items()}
         return shares
 
     # ---- its life
@@ -145,7 +129,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
             known, self._width = self._width, self._width + columns
             if self.narrow.n_features_ == known < NARROW:
                 self.narrow.grow(min(self._width, NARROW) - known)
-            self._make_room()
+            self._wides.make_room(self._width)
         self._names = names_after
         return self
 
@@ -160,8 +144,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         }
         parts = {
             "narrow": self.narrow.snapshot(),
-            **{f"wide{k}": wide.snapshot() for k, wide in enumerate(self._wides)},
-            "pairs": self._pairs.snapshot(),
+            **self._wides.parts,
             "mixture": self._mixture.snapshot(),
             **self._ledger_part,
         }
@@ -172,18 +155,11 @@ class NarrowAndWide(RowsLearner[SparseRows]):
     def recall(self, snapshot: Snapshot) -> Self:
         """Remember all that a snapshot holds but the ensemble's own, which is there; return the player itself."""
         given = snapshot.of("NarrowAndWide")
-        wides = [WideState.restore(given.part(f"wide{k}")) for k in range(len(self._wides))]
-        self._pairs = Pairs.restore(given.part("pairs"))
         self._mixture = Mixture.restore(given.part("mixture"))
         self._width = given.optional_whole("width")
-        if self._mixture.shares.size != 1 + len(wides):
+        if self._mixture.shares.size != 1 + len(self._wides):
             raise SnapshotRefused("in a NarrowAndWide, the players have other shares than there are players")
-        for k, (wide, own) in enumerate(zip(wides, self._wides, strict=True)):
-            if not wide.has_experts_of(own):
-                raise SnapshotRefused("in a NarrowAndWide, the experts are others than those that this version plays")
-            if wide.width != (None if self._width is None else self._width + k * BUCKETS):
-                raise SnapshotRefused(f"in a NarrowAndWide, a player knows other columns than {self._width}")
-        self._wides = wides
+        self._wides.recall(given, self._width)
         if "late" in given.parts:
             self._late = LateMixture.restore(given.part("late"))
         self._loss, self._answered_late = given.number("loss"), given.whole("answered_late")
@@ -202,41 +178,17 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         width = self.narrow.n_features_ or (rows.width if rows.width <= NARROW else FEW)
         return np.ascontiguousarray(rows.values[:, :width].toarray())
 
-    def _chunks(self, rows: SparseRows, X: Matrix) -> list[tuple[slice, Matrix, SparseChunk]]:
-        """Return parts of the rows as the players see them: the first columns, and all of them."""
-        ends, parts, start = rows.values.indptr.astype(np.int64), [], 0
-        room = self._pairs.room
-        while start < len(rows):
-            stop = min(start + CHUNK, len(rows), start + room if room else len(rows))
-            room = max(0, room - (stop - start))
-            entries = slice(int(ends[start]), int(ends[stop]))
-            indices, data = rows.values.indices[entries].astype(np.int64), rows.values.data[entries]
-            chunk = SparseChunk(ends[start : stop + 1] - ends[start], indices, data, rows.norms[start:stop])
-            parts.append((slice(start, stop), X[start:stop], chunk))
-            start = stop
-        return parts
-
-    def _seen(self, X: Matrix, chunk: SparseChunk) -> list[SparseChunk]:
-        """Return the rows as each of the wide players sees them."""
-        return [chunk, self._pairs.tokens(X, chunk)][: len(self._wides)]
-
-    def _make_room(self) -> None:
-        for k, wide in enumerate(self._wides):
-            wide.make_room((self._width or 0) + k * BUCKETS)
-
     def _begin(self, rows: SparseRows) -> None:
         if self._width is None:
             self._width = rows.width
-            self._make_room()
+            self._wides.make_room(self._width)
 
     def _logits(self, rows: SparseRows) -> Vector:
         Z = np.zeros((len(rows), 1 + len(self._wides)))
         if self._width is not None:
             first = self._first_columns(rows)
             Z[:, 0] = self.narrow.predict_logit_many(first)
-            for part, X, chunk in self._chunks(rows, first):
-                for k, (wide, seen) in enumerate(zip(self._wides, self._seen(X, chunk), strict=True), 1):
-                    Z[part, k] = wide.predict(seen)
+            Z[:, 1:] = self._wides.predict(rows, first)
         Z = np.clip(Z, -CERTAIN, CERTAIN)
         if self._late is not None:
             return self._late.announce(self._mixture, Z)[0]
@@ -251,7 +203,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         p = self.narrow.learn_many(first, labels, row_weights)
         with np.errstate(divide="ignore"):  # a probability of 0 or 1 is bounded below
             own = np.log(p) - np.log1p(-p)
-        Z = np.clip(np.column_stack([own, self._teach(rows, first, labels, row_weights, None)]), -CERTAIN, CERTAIN)
+        Z = np.clip(np.column_stack([own, self._wides.learn(rows, first, labels, row_weights)]), -CERTAIN, CERTAIN)
         z = np.empty(len(rows))
         if self._late is None:
             combine_rows(self._mixture.buffer, np.ascontiguousarray(Z), labels, row_weights, z)
@@ -265,26 +217,6 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         self._count(z, labels, row_weights)
         return sigmoid_many(z)
 
-    def _teach(
-        self,
-        rows: SparseRows,
-        first: Matrix,
-        labels: Vector,
-        weights: Vector,
-        kept: tuple[list[Matrix], Vector] | None,
-    ) -> Matrix:
-        """Let the wide players learn the rows; return the log-odds that each announced before each label."""
-        said = np.full((len(self._wides), len(rows)), math.nan)
-        for part, X, chunk in self._chunks(rows, first):
-            for k, (wide, seen) in enumerate(zip(self._wides, self._seen(X, chunk), strict=True)):
-                if kept is None:
-                    wide.play(seen, labels[part], weights[part], said[k, part])
-                else:
-                    memory = np.ascontiguousarray(kept[0][k][part])
-                    wide.play(seen, labels[part], weights[part], said[k, part], memory.copy(), kept[1][part])
-            self._pairs.observe(X)
-        return np.ascontiguousarray(said.T)
-
     def _count(self, z: Vector, labels: Vector, weights: Vector) -> None:
         self._loss += float(weights @ softplus_many(np.where(labels == 1.0, -z, z)))
 
@@ -295,10 +227,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         self._own_memory = own_kept.shape[1]
         Z = np.empty((len(rows), 1 + len(self._wides)))
         Z[:, 0] = own
-        kepts = [np.empty((len(rows), wide.kinds.size + 1 + MEMORY)) for wide in self._wides]
-        for part, X, chunk in self._chunks(rows, first):
-            for k, (wide, seen) in enumerate(zip(self._wides, self._seen(X, chunk), strict=True)):
-                Z[part, 1 + k], kepts[k][part] = wide.announce(seen)
+        Z[:, 1:], kepts = self._wides.announce(rows, first)
         Z = np.clip(Z, -CERTAIN, CERTAIN)
         if self._late is None:
             self._late = LateMixture(self._mixture.prior, self._mixture.shares)
@@ -308,7 +237,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
     def _answer(self, rows: SparseRows, labels: Vector, weights: object, delayed: Delayed) -> None:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
         first, memory, late = self._first_columns(rows), delayed.memory, delayed.late
-        sizes = [wide.kinds.size + 1 + MEMORY for wide in self._wides]
+        sizes = self._wides.memory_sizes
         players = 1 + len(self._wides)
         own = memory.shape[1] - sum(sizes) - players - MEMORY - players
         before = own != self._own_memory  # announced by the ensemble, before there were wide players
@@ -319,12 +248,12 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         self.narrow._learn_within(first, labels, row_weights, Delayed(own_logits, own_memory, late))
         ends = np.cumsum([max(own, 0), *sizes])
         if before or self._late is None:
-            said = self._teach(rows, first, labels, row_weights, None)
+            said = self._wides.learn(rows, first, labels, row_weights)
             heard = np.clip(np.column_stack([own_logits, said]), -CERTAIN, CERTAIN)
             combine_rows(self._mixture.buffer, np.ascontiguousarray(heard), labels, row_weights, np.empty(len(rows)))
         else:
             kepts = [memory[:, begin:end] for begin, end in pairwise(ends.tolist())]
-            self._teach(rows, first, labels, row_weights, (kepts, late))
+            self._wides.learn(rows, first, labels, row_weights, (kepts, late))
             top = np.ascontiguousarray(memory[:, ends[-1] : ends[-1] + players + MEMORY])
             self._late.answer(self._mixture, np.ascontiguousarray(Z), labels, row_weights, top, late)
         self._answered_late += len(rows)
@@ -332,19 +261,8 @@ class NarrowAndWide(RowsLearner[SparseRows]):
 
     def _forget_announcing(self) -> None:
         self._late, self._own_memory = None, -1
-        for wide in self._wides:
-            wide.late = None
+        self._wides.forget_announcing()
         self.narrow._forget_announcing()
         if not self.rounds:
-            self._width, self._wides = None, _wide_states(self._pairs.paired)
-
-
-def _wide_states(paired: bool) -> list[WideState]:
-    return [
-        WideState(
-            kinds=np.array([VIEWS.index(expert.view) for expert in experts], dtype=np.int64),
-            ridge=np.array([expert.ridge for expert in experts]),
-            forgetting=np.array([expert.forgetting for expert in experts]),
-        )
-        for experts in ([EXPERTS, PAIR_EXPERTS] if paired else [EXPERTS])
-    ]
+            self._width = None
+            self._wides.begin_again()
