@@ -60,10 +60,10 @@ LEAST = 1e-4  # a tree's probability below this counts as this where trees are a
 FIXED = 9
 LEFT, RIGHT, FEATURE, THRESHOLD, BIRTH, STOP, OWN, TREE, LAST = range(FIXED)
 
-# What is noted of each node on a row's path: what it has kept of its counts, their sum, and how much is believed of the
-# prunings that end there.
-NOTES = 3
-SHARE, TOTAL, STOPS = range(NOTES)
+# What is noted of each node on a row's path: what it has kept of its counts, their sum, how much is believed of the
+# prunings that end there, and by how much the row is outside of its box.
+NOTES = 4
+SHARE, TOTAL, STOPS, OUTSIDE = range(NOTES)
 
 SURELY = 1.0 - 1e-6  # a bound that holds by so much of itself holds whatever rounding does
 
@@ -236,6 +236,24 @@ def distance(record: Vector, box: int, u: Vector, scale: Vector) -> float:
     return total
 
 
+@compiled(f"void({NODES},i8,i8[::1],f8[:,::1],i8,i8,f8[::1],f8[::1])")
+def note_distances(
+    nodes: Matrix, tree: int, path: Integers, notes: Matrix, length: int, box: int, u: Vector, scale: Vector
+) -> None:
+    """Note by how much a row is outside of the box of each node on its path. O(d) for each that it is outside of.
+
+    A node's box holds those of its children: above the deepest one that holds the row, all do.
+    """
+    i = length - 1
+    while i >= 0:
+        notes[i, OUTSIDE] = distance(nodes[tree, path[i]], box, u, scale)
+        if notes[i, OUTSIDE] == 0.0:
+            break
+        i -= 1
+    for above in range(i):
+        notes[above, OUTSIDE] = 0.0
+
+
 @compiled("void(f8[::1],i8,f8[::1])", reassociate=True)
 def widen(record: Vector, box: int, u: Vector) -> None:
     """Let a node's box hold the row too. O(d)."""
@@ -382,12 +400,13 @@ def grow_tree(
             root[box + d + j] = u[j]
         length = 1
         path[0], notes[0, SHARE], notes[0, TOTAL] = 0, 1.0, 0.0
+    note_distances(nodes, tree, path, notes, length, box, u, scale)
     i, known = 0, length
     while i < known:
         record = nodes[tree, path[i]]
         share = notes[i, SHARE]
         said = predict_label(record, share, notes[i, TOTAL], K, y)
-        E = distance(record, box, u, scale)
+        E = notes[i, OUTSIDE]
         if E > 0.0:
             old = split(nodes, used, tree, path[i], u, scale, E, row, i, K, S)
             if old >= 0:  # the path ends in the new leaf, whose first row was announced by the subtree that was
