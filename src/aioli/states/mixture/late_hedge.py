@@ -32,7 +32,8 @@ def hedge(
     power = rates[RATE] * weight
     total = 0.0
     for i in range(said.size):
-        shares[i] *= sigmoid(said[i] if y > 0.5 else -said[i]) ** power
+        right = said[i] if y > 0.5 else -said[i]
+        shares[i] *= math.exp(power * (min(right, 0.0) - math.log(1.0 + math.exp(-abs(right)))))  # σ(z)^η
         total += shares[i]
     if total > 0.0:
         lost = -weight * math.log(max(sigmoid(announced if y > 0.5 else -announced), LEAST))

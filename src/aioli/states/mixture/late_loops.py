@@ -25,8 +25,10 @@ from aioli.states.mixture.mixture import (
     RUN,
     TIME,
     UPPER_RETURN,
-    announce_faded,
     combine_rows,
+    describe,
+    mixed_logit,
+    stacked,
     unpack_compiled,
 )
 
@@ -50,9 +52,9 @@ __all__ = [
     "SHARES",
     "WHOLE",
     "ZEROS",
-    "announce_late",
     "announce_rows_late",
     "answer_rows_late",
+    "next_unannounced",
 ]
 
 MEMBERS = 5
@@ -80,8 +82,20 @@ def mixed_odds(shares: Vector, z: Vector) -> float:
     r"""Return the log-odds of $\sum_i w_i\sigma(z_i)$. O(K)."""
     p, q = 0.0, 0.0
     for i in range(z.size):
-        p += shares[i] * sigmoid(z[i])
-        q += shares[i] * sigmoid(-z[i])
+        e = math.exp(-abs(z[i]))
+        likely = shares[i] / (1.0 + e)
+        p += likely if z[i] >= 0.0 else e * likely
+        q += e * likely if z[i] >= 0.0 else likely
+    return math.log(max(p, LEAST) / max(q, LEAST))
+
+
+@compiled("f8(f8[::1],f8[::1],f8[::1])", reassociate=True)
+def odds_of_shares(shares: Vector, yes: Vector, no: Vector) -> float:
+    r"""Return the log-odds of $\sum_i w_i p_i$, given each $p_i$ and $1 - p_i$. O(K)."""
+    p, q = 0.0, 0.0
+    for i in range(yes.size):
+        p += shares[i] * yes[i]
+        q += shares[i] * no[i]
     return math.log(max(p, LEAST) / max(q, LEAST))
 
 
@@ -117,15 +131,6 @@ def caution(numbers: Vector) -> float:
     return 1.0 + float(FEW * told / max(independent_labels(numbers), 1.0)) ** 4
 
 
-@compiled("f8(f8[::1],f8[::1])")
-def whole_odds(numbers: Vector, said: Vector) -> float:
-    """Return the log-odds of the members' mixture: more of the base rate where caution asks for it. O(1)."""
-    shares = numbers[SHARES:COUNTS].copy()
-    if numbers[AWAKE] > 0.0:
-        shares[BASE_RATE] *= numbers[CAUTION]
-    return mixed_odds(shares, said)
-
-
 @compiled("void(f8[::1],f8[::1],f8,f8,f8,f8[::1])")
 def describe_late(prior: Vector, z: Vector, mixed: float, last: float, mean: float, f: Vector) -> None:
     """Write the stacker's features, as the mixture's stackers have them, with the labels known then. O(K)."""
@@ -148,49 +153,54 @@ def stacked_late(stacker: Matrix, f: Vector, mixed: float) -> float:
     return min(max(total, -CERTAIN), CERTAIN)
 
 
-@compiled("f8(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])")
-def announce_late(
-    mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, z: Vector, kept: Vector, f: Vector
-) -> float:
-    """Return the log-odds of the whole for a row, and write its announcement's memory; the buffer is scratch. O(K)."""
-    K = z.size
-    parts = unpack_compiled(mixture_buffer, K)
-    last, mean = parts[9][LAST_LABEL], parts[9][MEAN_LABEL]
-    said = kept[K:]
-    mixed = mixed_odds(experts[1], z)
-    describe_late(experts[0], z, mixed, last, mean, f)
-    copy_numbers(z, kept)
-    said[EXPERTS], said[POOLED] = mixed, pooled_odds(experts[1], z)
-    said[STACKED] = stacked_late(stacker, f, mixed)
-    said[BASE_RATE] = math.log(numbers[ONES] / numbers[ZEROS])
-    said[PROMPT] = announce_faded(parts, z, RUN ** numbers[LONGEST])
-    said[WHOLE] = whole_odds(numbers, said[:MEMBERS])
-    said[LAST], said[MEAN] = last, mean
-    whole: float = said[WHOLE] if numbers[AWAKE] > 0.0 else said[PROMPT]
-    return whole
-
-
-@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])")
+@compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])", reassociate=True)
 def announce_rows_late(
     mixture_buffer: Vector, numbers: Vector, experts: Matrix, stacker: Matrix, Z: Matrix, kept: Matrix, out: Vector
 ) -> None:
-    """Announce rows, each as if it came next; the buffer is scratch, nothing else is touched. O(K) a row."""
-    f = np.empty(Z.shape[1] + 5)
+    """Write the log-odds of the whole for rows, each as if it came next, and their announcements' memory. O(K) a row.
+
+    The buffer is scratch, nothing else is touched. What is the same for all rows is made once.
+    """
+    K = Z.shape[1]
+    parts = unpack_compiled(mixture_buffer, K)  # opened once: see `mixture.combine_rows`
+    prior, shares, yes, no, upper, upper_yes, upper_no = parts[0], parts[1], parts[2], parts[3], *parts[5:8]
+    three, memory, seen, u, u2 = parts[8], parts[9], parts[11], parts[12], parts[16]
+    last, mean, fade = memory[LAST_LABEL], memory[MEAN_LABEL], RUN ** numbers[LONGEST]
+    base_rate, awake = math.log(numbers[ONES] / numbers[ZEROS]), numbers[AWAKE] > 0.0
+    f, heard = np.empty(K + 5), numbers[SHARES:COUNTS].copy()
+    if awake:  # more of the base rate where caution asks for it
+        heard[BASE_RATE] *= numbers[CAUTION]
+    memory[LAST_LABEL], memory[MEAN_LABEL] = fade * last, fade * mean
     for t in range(len(Z)):
-        out[t] = announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
+        z, said = Z[t], kept[t, K:]
+        prompt = mixed_logit(shares, z, yes, no)
+        describe(prior, shares, yes, no, memory, z, prompt, seen)
+        three[0], three[1], three[2] = prompt, stacked(u, seen, prompt), stacked(u2, seen, prompt)
+        said[PROMPT] = mixed_logit(upper, three, upper_yes, upper_no)
+        mixed = odds_of_shares(experts[1], yes, no)
+        describe_late(experts[0], z, mixed, last, mean, f)
+        copy_numbers(z, kept[t])
+        said[EXPERTS], said[POOLED] = mixed, pooled_odds(experts[1], z)
+        said[STACKED], said[BASE_RATE] = stacked_late(stacker, f, mixed), base_rate
+        said[WHOLE] = mixed_odds(heard, said[:MEMBERS])
+        said[LAST], said[MEAN] = last, mean
+        out[t] = said[WHOLE] if awake else said[PROMPT]
+    memory[LAST_LABEL], memory[MEAN_LABEL] = last, mean
 
 
-@compiled("void(f8[:,::1],f8[::1],f8,f8,f8)", reassociate=True)
-def correct_late(stacker: Matrix, f: Vector, mixed: float, y: float, stake: float) -> None:
+@compiled("void(f8[:,::1],f8[::1],f8[::1],f8,f8,f8)", reassociate=True)
+def correct_late(stacker: Matrix, f: Vector, k: Vector, mixed: float, y: float, stake: float) -> None:
     """Take one step of online Bayes from where the stacker stands now, for features announced earlier. O(K²)."""
     u, Q = stacker[0], stacker[1:]
     z = stacked_late(stacker, f, mixed)
     p, q = sigmoid(z), sigmoid(-z)
-    k = np.zeros(f.size)
+    for i in range(f.size):
+        total = 0.0
+        for j in range(f.size):
+            total += Q[i, j] * f[j]
+        k[i] = total
     v = 0.0
     for i in range(f.size):
-        for j in range(f.size):
-            k[i] += Q[i, j] * f[j]
         v += f[i] * k[i]
     h = stake * p * q
     D = 1.0 + 0.5 * h * max(v, 0.0)
@@ -216,7 +226,9 @@ def count_label(numbers: Vector, y: float) -> None:
         numbers[first + label] += 1.0
     numbers[FROM] = label
     numbers[ONES if label else ZEROS] += 1.0
-    believed = min(max(numbers[EVIDENCE] - SURE, 0.0), math.log(1.0 + numbers[LONGEST]))
+    if numbers[EVIDENCE] - SURE <= numbers[BELIEVED]:  # as it mostly is: the logarithm below costs as much as all this
+        return
+    believed = min(numbers[EVIDENCE] - SURE, math.log(1.0 + numbers[LONGEST]))
     if believed > numbers[BELIEVED]:
         for first in (PRIOR, SHARES):
             numbers[first + PROMPT] *= math.exp(numbers[BELIEVED] - believed)
@@ -248,30 +260,31 @@ def answer_rows_late(
     says of each row, with every label before it known.
     """
     K = Z.shape[1]
-    f = np.empty(K + 5)
-    time, combined = unpack_compiled(mixture_buffer, K)[9][TIME], 0
+    f, k = np.empty(K + 5), np.empty(K + 5)
+    time, announced_until = unpack_compiled(mixture_buffer, K)[9][TIME], 0
+    members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
+    lower, upper = numbers[:HEDGE], numbers[HEDGE : 2 * HEDGE]
     for t in range(len(Z)):
         said = kept[t, K:]
-        if t == combined:  # the mixture learns at once up to the next row that is announced from where it stands
+        if t == announced_until:  # the mixture learns at once up to the next row that is announced from where it stands
             if math.isnan(said[WHOLE]):
-                announce_late(mixture_buffer, numbers, experts, stacker, Z[t], kept[t], f)
-            combined = next_unannounced(kept, K + WHOLE, t + 1)
-            run = slice(t, combined)
+                announce_rows_late(mixture_buffer, numbers, experts, stacker, Z[t : t + 1], kept[t : t + 1], prompt[t:])
+            announced_until = next_unannounced(kept, K + WHOLE, t + 1)
+            run = slice(t, announced_until)
             combine_rows(mixture_buffer, Z[run], y[run], weights[run], prompt[run])
         if late[t] > 0.0:
             numbers[AWAKE] = 1.0
-            numbers[LONGEST] = max(numbers[LONGEST], late[t])
-        now = mixed_odds(experts[1], Z[t])
-        numbers[IN_TIME] += softplus(-now if y[t] > 0.5 else now)
+        if late[t] > numbers[LONGEST]:
+            numbers[LONGEST] = late[t]
+            slow_down(lower, experts[0], experts[1], FIRST_RATE / max(late[t], FIRST_RATE))
+            slow_down(upper, members, shares, min(1.0, FIRST_UPPER_RATE / (1.0 + late[t])))
         slowest = 1.0 / (1.0 + numbers[LONGEST])
-        slow_down(numbers[:HEDGE], experts[0], experts[1], FIRST_RATE / max(numbers[LONGEST], FIRST_RATE))
+        z = mixed_odds(experts[1], Z[t])
+        numbers[IN_TIME] += softplus(-z if y[t] > 0.5 else z)
         describe_late(experts[0], kept[t, :K], said[EXPERTS], said[LAST], said[MEAN], f)
-        correct_late(stacker, f, said[EXPERTS], y[t], min(weights[t], HEAVY) * min(1.0, STEP / (1.0 + late[t])))
+        correct_late(stacker, f, k, said[EXPERTS], y[t], min(weights[t], HEAVY) * min(1.0, STEP / (1.0 + late[t])))
         rate, share = min(weights[t], 1.0), 1.0 / (time + t + RETURN_START)  # p^ω is mixable for ω ≤ 1 only
-        hedge(numbers[:HEDGE], experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
-        members, shares = numbers[PRIOR:SHARES], numbers[SHARES:COUNTS]
-        upper = numbers[HEDGE : 2 * HEDGE]
-        slow_down(upper, members, shares, min(1.0, FIRST_UPPER_RATE * slowest))
+        hedge(lower, experts[0], experts[1], kept[t, :K], said[EXPERTS], y[t], rate, share, slowest)
         hedge(upper, members, shares, said[:MEMBERS], said[WHOLE], y[t], rate, UPPER_RETURN * share, slowest)
         count_label(numbers, y[t])
     numbers[CAUTION] = caution(numbers)

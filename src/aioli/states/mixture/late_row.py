@@ -9,7 +9,7 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.states.mixture.late_loops import AWAKE, MEMORY, PROMPT, WHOLE, announce_late, answer_rows_late
+from aioli.states.mixture.late_loops import AWAKE, MEMORY, PROMPT, WHOLE, announce_rows_late, answer_rows_late
 from aioli.states.mixture.single_row import (
     DONE,
     LATE,
@@ -49,10 +49,12 @@ def announce_row_late(
     It touches nothing else, so that threads may predict side by side.
     """
     K = kinds.size
-    Z = np.empty((1, K))
+    Z, out = np.empty((1, K)), np.empty(1)
     if consult_rows(statistics, basis, expert_buffers, starts, kinds, x.reshape(1, x.size), Z) >= 0:
         return math.nan
-    return announce_late(mixture_buffer.copy(), numbers, experts, stacker, Z[0], kept, np.empty(K + 5))
+    announce_rows_late(mixture_buffer.copy(), numbers, experts, stacker, Z, kept.reshape(1, K + KEPT), out)
+    whole: float = out[0]
+    return whole
 
 
 @compiled(

@@ -35,11 +35,13 @@ __all__ = [
     "TIME",
     "Mixture",
     "announce",
-    "announce_faded",
     "announce_rows",
     "answer",
     "combine_rows",
+    "describe",
+    "mixed_logit",
     "mixture_cost",
+    "stacked",
     "unpack",
     "unpack_compiled",
 ]
@@ -316,17 +318,6 @@ def announce(parts: Parts, z: Vector) -> float:
     describe(prior, shares, yes, no, memory, z, mixed, f)
     said[0], said[1], said[2] = mixed, stacked(u, f, mixed), stacked(u2, f, mixed)
     return mixed_logit(upper, said, upper_yes, upper_no)
-
-
-@compiled(f"f8({PARTS},f8[::1],f8)")
-def announce_faded(parts: Parts, z: Vector, fade: float) -> float:
-    """Return what `announce` would if the labels just seen meant less by a factor; touches nothing that lasts. O(K)."""
-    memory = parts[9]
-    last, mean = memory[LAST_LABEL], memory[MEAN_LABEL]
-    memory[LAST_LABEL], memory[MEAN_LABEL] = fade * last, fade * mean
-    said = announce(parts, z)
-    memory[LAST_LABEL], memory[MEAN_LABEL] = last, mean
-    return said
 
 
 @compiled(f"void({PARTS},f8,f8)", reassociate=True)

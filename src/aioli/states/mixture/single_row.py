@@ -170,9 +170,10 @@ def recount_rows(
     for i in range(starts.size - 1):
         tally = expert_buffers[starts[i] + RULES : starts[i] + TALLY]
         for t in range(y.size):
-            sign = -1.0 if y[t] > 0.5 else 1.0
-            more = weights[t] * (softplus(sign * announced[t, i]) - softplus(sign * now[t, i]))
-            tally[LOSS_TALLY] += more
-            tally[REGRET_TALLY] += more
+            then, here = announced[t, i], now[t, i]
+            more = math.log((1.0 + math.exp(-abs(then))) / (1.0 + math.exp(-abs(here))))  # of two softplus, one log
+            more += max(-then, 0.0) - max(-here, 0.0) if y[t] > 0.5 else max(then, 0.0) - max(here, 0.0)
+            tally[LOSS_TALLY] += weights[t] * more
+            tally[REGRET_TALLY] += weights[t] * more
             if weights[t] == 1.0:
                 tally[IRREGULAR_TALLY] += 1.0

@@ -18,7 +18,14 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid, softplus
-from aioli.states.mixture.late_loops import AWAKE, PROMPT, WHOLE, announce_late, answer_rows_late
+from aioli.states.mixture.late_loops import (
+    AWAKE,
+    PROMPT,
+    WHOLE,
+    announce_rows_late,
+    answer_rows_late,
+    next_unannounced,
+)
 from aioli.states.mixture.mixture import announce, answer, unpack_compiled
 from aioli.states.sparse.diagonal import SLOTS, learn_row, measure_row
 from aioli.states.sparse.naive_bayes import count_words, naive_bayes
@@ -198,12 +205,12 @@ def announce_rows_wide(known: Known, late_layer: LateLayer, entries: Entries, ke
     indptr, indices, data = entries
     numbers, experts, stacker = late_layer
     K = kinds.size
-    views, found, z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty(K + 1)
-    f, scratch = np.empty(K + 6), mixture_buffer.copy()  # its own copy, so that threads may predict side by side
+    views, found, Z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty((out.size, K + 1))
     for t in range(out.size):
         columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
-        ask_experts(records, totals, kinds, tally, columns, x, views, found, z)
-        out[t] = announce_late(scratch, numbers, experts, stacker, z, kept[t], f)
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[t])
+    scratch = mixture_buffer.copy()  # its own, so that threads may predict side by side
+    announce_rows_late(scratch, numbers, experts, stacker, Z, kept, out)
 
 
 @compiled(f"void({KNOWN},{LATE},{ENTRIES},f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[::1])")
@@ -218,21 +225,27 @@ def play_rows_late(
     kept: Matrix,
     late: Vector,
 ) -> None:
-    """Learn rows as they were announced (`states.mixture.late`), or announce them now where `kept` is NaN."""
+    """Learn rows as they were announced (`states.mixture.late`), or announce them now where `kept` is NaN.
+
+    The experts do not hear the mixture: where all rows were announced, it learns them in one call behind the experts.
+    """
     records, totals, kinds, mixture_buffer, tally = known
     indptr, indices, data = entries
     numbers, experts, stacker = late_layer
     K = kinds.size
-    views, found, Z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty((1, K + 1))
-    prompt = np.empty(1)
+    views, found, Z = np.empty((KINDS, longest_row(indptr))), np.empty((K, 3)), np.empty((labels.size, K + 1))
+    state, prompt = (mixture_buffer, numbers, experts, stacker), np.empty(labels.size)
+    together = next_unannounced(kept, K + 1 + WHOLE, 0) == labels.size and not np.isnan(logits).any()
     for t in range(labels.size):
         one = slice(t, t + 1)
         columns, x = indices[indptr[t] : indptr[t + 1]], data[indptr[t] : indptr[t + 1]]
-        ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[0])
-        heard = K + 1 + (WHOLE if numbers[AWAKE] > 0.0 else PROMPT)
-        state = mixture_buffer, numbers, experts, stacker
-        answer_rows_late(*state, Z, labels[one], weights[one], kept[one], late[one], prompt)
+        ask_experts(records, totals, kinds, tally, columns, x, views, found, Z[t])
+        if not together:
+            heard = K + 1 + (WHOLE if numbers[AWAKE] > 0.0 else PROMPT)
+            answer_rows_late(*state, Z[one], labels[one], weights[one], kept[one], late[one], prompt[one])
+            if math.isnan(logits[t]):
+                logits[t] = kept[t, heard]
         teach_row(records, totals, kinds, columns, x, views, found, labels[t], weights[t])
-        if math.isnan(logits[t]):
-            logits[t] = kept[t, heard]
         count_row(records, tally, columns, x, norms[t], labels[t], weights[t], logits[t])
+    if together:
+        answer_rows_late(*state, Z, labels, weights, kept, late, prompt)
