@@ -3,16 +3,13 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aioli.fleet.layout import BODY, FACTORED, HEAD, MODEL, MODEL_HEAD, MODELS, WIDTH, read_body, write_body
+from aioli.fleet.layout import BODY, FACTORED, HEAD, MODEL, MODEL_HEAD, MODELS, WIDTH, Told, read_body, write_body
 from aioli.fleet.loops import load_model, store_model
 from aioli.fleet.room import Places
 from aioli.numerics.compiling import Matrix, Vector, compiled
 
 __all__ = ["grow_models", "read_records", "write_records"]
-
-Told = NDArray[np.int64]
 
 
 @compiled("void(f8[:,::1],i8[::1],i8[::1],i8[::1],f8[:,::1],f8[:,::1])")
@@ -53,7 +50,7 @@ def grow_models(
     source, target = records[place], larger[larger_place]
     target[0], target[2] = source[0], source[2]  # the key's numbers but its extension, which is the larger record's own
     for model in range(told[MODELS]):
-        load_model(records, place, told, model, body, w, P, tally)
+        load_model(records, place, told, model, (body, w, P, tally))
         factored = source[HEAD + model * told[MODEL] + FACTORED]
         target[HEAD + model * larger_told[MODEL] + FACTORED] = factored
         prior = 1.0 / ridges[model]
@@ -61,4 +58,4 @@ def grow_models(
         P_grown[:width, :width] = P
         for i in range(width, wide):
             P_grown[i, i] = math.sqrt(prior) if factored > 0.5 else prior
-        store_model(larger, larger_place, larger_told, model, body_grown, w_grown, P_grown, tally)
+        store_model(larger, larger_place, larger_told, model, (body_grown, w_grown, P_grown, tally))

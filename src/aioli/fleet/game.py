@@ -75,7 +75,7 @@ class Game(ABC):
 def read_state(matrix: Matrix, place: int, layout: Layout, number: int, spec: GameSpec) -> State:
     """Return a model of a record as a state of its own. O(d²)."""
     state = State(spec, layout.width)
-    load_model(matrix, place, layout.told, number, np.empty(layout.body), state.w, state.P, state.tally)
+    load_model(matrix, place, layout.told, number, (np.empty(layout.body), state.w, state.P, state.tally))
     factored = bool(matrix[place, HEAD + number * layout.model + FACTORED])
     return state.overwrite(state.P, state.w, state.tally, factored=factored)
 
@@ -86,7 +86,7 @@ def write_state(records: Records, place: int, layout: Layout, number: int, state
         records.extend(place)
     matrix = records.hot
     matrix[place, HEAD + number * layout.model + FACTORED] = state.factored
-    store_model(matrix, place, layout.told, number, np.empty(layout.body), state.w, state.P, state.tally)
+    store_model(matrix, place, layout.told, number, (np.empty(layout.body), state.w, state.P, state.tally))
 
 
 def factor_model(records: Records, place: int, layout: Layout, number: int, spec: GameSpec) -> None:

@@ -19,7 +19,7 @@ from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.prefetch import LINE
 from aioli.outcomes.two_classes import Tally
 
-__all__ = ["EXTENSION", "FACTORED", "HEAD", "LAST", "LOSS", "Layout", "Storage", "read_body", "write_body"]
+__all__ = ["EXTENSION", "FACTORED", "HEAD", "LAST", "LOSS", "Layout", "Storage", "Told", "read_body", "write_body"]
 
 Storage = Literal["float64", "float32"]
 
@@ -30,6 +30,7 @@ PACKED, SINGLE, FULL = 0, 1, 2  # the kinds of body, as the loops read them
 
 # What the loops are told of the layout, by place.
 KIND, WIDTH, MODEL, MODELS, BODY = range(5)
+Told = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ class Layout:
         return not self.full
 
     @property
-    def told(self) -> NDArray[np.int64]:
+    def told(self) -> Told:
         """The layout as the compiled loops read it."""
         kind = SINGLE if self.storage == "float32" else FULL if self.full else PACKED
         return np.array([kind, self.width, self.model, self.models, self.body])
@@ -97,7 +98,7 @@ class Layout:
 
 
 @compiled("void(f8[::1],i8[::1],i8,f8[::1])", uncounted=True)
-def read_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector) -> None:
+def read_body(record: Vector, told: Told, number: int, body: Vector) -> None:
     """Copy w and P of a model out of its record, as float64."""
     first = HEAD + number * told[MODEL] + MODEL_HEAD
     if told[KIND] == SINGLE:
@@ -110,7 +111,7 @@ def read_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector
 
 
 @compiled("void(f8[::1],i8[::1],i8,f8[::1])", uncounted=True)
-def write_body(record: Vector, told: NDArray[np.int64], number: int, body: Vector) -> None:
+def write_body(record: Vector, told: Told, number: int, body: Vector) -> None:
     """Copy w and P of a model into its record, rounded where the record keeps float32."""
     first = HEAD + number * told[MODEL] + MODEL_HEAD
     if told[KIND] == SINGLE:

@@ -5,8 +5,7 @@ changed is copied back; the packed form, the usual one, has a shorter way to the
 `packed_scores`). So a key's model goes the way that an `AIOLI` of its own would have gone, bit for bit.
 """
 
-import numpy as np
-from numpy.typing import NDArray
+from typing import TypeAlias
 
 from aioli.fleet.layout import (
     BODY,
@@ -21,14 +20,16 @@ from aioli.fleet.layout import (
     PACKED,
     SINGLE,
     TALLY,
+    Told,
     pack_triangle,
     read_body,
     unpack_triangle,
     write_body,
 )
-from aioli.fleet.packed_rows import FEW, GROUP, play_packed_rows
+from aioli.fleet.packed_rows import FEW, GROUP, GROUP_ROOM, GroupRoom, play_packed_rows
 from aioli.fleet.packed_scores import rows_to_score, score_packed_rows
-from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.fleet.room import Places
+from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.prefetch import ask_for
 from aioli.numerics.root import root
 from aioli.outcomes.spec import Rule
@@ -42,19 +43,18 @@ SINGLE_ERROR, SINGLE_DIGITS = 1e-4, 1e2  # of z, as `outcomes.two_classes` has t
 play_rows, play_rows_factored = fused.play_rows, factored.play_rows
 multiply, whiten = fused.multiply, factored.whiten
 
+# A model between its record and its rounds, as compiled functions take it: body, w, P, tally.
+MODEL_ROOM = "Tuple((f8[::1],f8[::1],f8[:,::1],f8[::1]))"
+ModelRoom: TypeAlias = tuple[Vector, Vector, Matrix, Vector]
+# What a round needs beside the rows: the model, the rules of the game, the workspace of a state, that of a group.
+ROUND_ROOM = f"Tuple(({MODEL_ROOM},f8[::1],f8[:,::1],{GROUP_ROOM}))"
+RoundRoom: TypeAlias = tuple[ModelRoom, Vector, Matrix, GroupRoom]
 
-@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])", uncounted=True)
-def load_model(
-    records: Matrix,
-    place: int,
-    told: NDArray[np.int64],
-    number: int,
-    body: Vector,
-    w: Vector,
-    P: Matrix,
-    tally: Vector,
-) -> None:
+
+@compiled(f"void(f8[:,::1],i8,i8[::1],i8,{MODEL_ROOM})", uncounted=True)
+def load_model(records: Matrix, place: int, told: Told, number: int, room: ModelRoom) -> None:
     """Copy a model of a record into a state: w, the tally, and P, or S where the model is factored. O(d²)."""
+    body, w, P, tally = room
     record = records[place]
     first = HEAD + number * told[MODEL]
     for i in range(TALLY):
@@ -80,18 +80,10 @@ def load_model(
             S[i] = body[i - here]
 
 
-@compiled("void(f8[:,::1],i8,i8[::1],i8,f8[::1],f8[::1],f8[:,::1],f8[::1])", uncounted=True)
-def store_model(
-    records: Matrix,
-    place: int,
-    told: NDArray[np.int64],
-    number: int,
-    body: Vector,
-    w: Vector,
-    P: Matrix,
-    tally: Vector,
-) -> None:
+@compiled(f"void(f8[:,::1],i8,i8[::1],i8,{MODEL_ROOM})", uncounted=True)
+def store_model(records: Matrix, place: int, told: Told, number: int, room: ModelRoom) -> None:
     """Copy a state back into its record, and into the record's extension where the model is factored. O(d²)."""
+    body, w, P, tally = room
     record = records[place]
     first = HEAD + number * told[MODEL]
     for i in range(TALLY):
@@ -129,24 +121,15 @@ def keeps_its_single_digits(P: Matrix, x: Vector, k: Vector) -> bool:
 
 
 @compiled(
-    "i8(f8[:,::1],i8[::1],i8,i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],"
-    "f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)",
+    f"i8(f8[:,::1],i8[::1],i8,i8[::1],{ROUND_ROOM},f8[:,::1],f8[::1],f8[::1],f8[::1],f8)",
     uncounted=True,
 )
 def play_keyed_rows(
     records: Matrix,
-    places: NDArray[np.int64],
+    places: Places,
     begin: int,
-    told: NDArray[np.int64],
-    body: Vector,
-    P: Matrix,
-    w: Vector,
-    tally: Vector,
-    rules: Vector,
-    workspace: Matrix,
-    Ps: Cube,
-    ks: Matrix,
-    scalars: Matrix,
+    told: Told,
+    room: RoundRoom,
     X: Matrix,
     y: Vector,
     weights: Vector,
@@ -158,6 +141,7 @@ def play_keyed_rows(
     Fewer than all rows were played where the next would cost its model's P too many digits: nothing has been changed
     by that row, and it goes on once the model is factored.
     """
+    (body, w, P, tally), rules, workspace, group = room
     packed, in_place = told[KIND] == PACKED, told[KIND] == FULL
     single = told[KIND] == SINGLE
     width, first = w.size, HEAD + MODEL_HEAD
@@ -166,7 +150,7 @@ def play_keyed_rows(
     while t < len(X):
         place = places[t]
         if packed and numbers[place * stride + HEAD + FACTORED] < 0.5:
-            after = play_packed_rows(numbers, stride, places, t, Ps, ks, scalars, rules, X, y, weights, logits, clock)
+            after = play_packed_rows(numbers, stride, places, t, group, rules, X, y, weights, logits, clock)
             if after == t:
                 return t
             t = after
@@ -179,7 +163,7 @@ def play_keyed_rows(
             w = record[first : first + width]
             P = record[first + width : first + width + width * width].reshape(width, width)
         else:
-            load_model(records, place, told, 0, body, w, P, tally)
+            load_model(records, place, told, 0, (body, w, P, tally))
         row, label, weight, logit = X[t : t + 1], y[t : t + 1], weights[t : t + 1], logits[t : t + 1]
         if record[HEAD + FACTORED] > 0.5:
             play_rows_factored(P, w, tally, rules, workspace, row, label, weight, logit)
@@ -189,7 +173,7 @@ def play_keyed_rows(
             if play_rows(P, w, tally, rules, workspace, row, label, weight, logit) == 0:
                 return t
         if not in_place:
-            store_model(records, place, told, 0, body, w, P, tally)
+            store_model(records, place, told, 0, (body, w, P, tally))
         record[LAST] = clock + t
         t += 1
     return len(X)
@@ -211,28 +195,12 @@ def logit_of_row(P: Matrix, w: Vector, x: Vector, k: Vector, regulariser: float,
     return root(m, 0.5 * regulariser * max(v, 0.0))
 
 
-@compiled(
-    "void(f8[:,::1],i8[::1],i8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],"
-    "f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])",
-    uncounted=True,
-)
+@compiled(f"void(f8[:,::1],i8[::1],i8[::1],{ROUND_ROOM},f8[:,::1],f8[::1])", uncounted=True)
 def logits_of_keyed_rows(
-    records: Matrix,
-    places: NDArray[np.int64],
-    told: NDArray[np.int64],
-    body: Vector,
-    P: Matrix,
-    w: Vector,
-    tally: Vector,
-    rules: Vector,
-    workspace: Matrix,
-    Ps: Cube,
-    ks: Matrix,
-    scalars: Matrix,
-    X: Matrix,
-    logits: Vector,
+    records: Matrix, places: Places, told: Told, room: RoundRoom, X: Matrix, logits: Vector
 ) -> None:
     """Write the log-odds of each row by its model, as if it came next; rows without a place are passed over. O(d²)."""
+    (body, w, P, tally), rules, workspace, group_room = room
     packed, in_place = told[KIND] == PACKED, told[KIND] == FULL
     width, first = w.size, HEAD + MODEL_HEAD
     numbers, stride = records.reshape(records.size), records.shape[1]
@@ -242,7 +210,7 @@ def logits_of_keyed_rows(
         rows = rows_to_score(numbers, stride, places, t) if packed else 0
         if rows >= FEW:
             group, soon = slice(t, t + rows), places[t + GROUP : t + GROUP + rows]
-            score_packed_rows(numbers, stride, places[group], soon, Ps, ks, scalars, X[group], logits[group], half)
+            score_packed_rows(numbers, stride, places[group], soon, group_room, X[group], logits[group], half)
             t += rows
             continue
         if t + AHEAD < len(X) and places[t + AHEAD] >= 0:
@@ -254,7 +222,7 @@ def logits_of_keyed_rows(
                 w = record[first : first + width]
                 P = record[first + width : first + width + width * width].reshape(width, width)
             else:
-                load_model(records, place, told, 0, body, w, P, tally)
+                load_model(records, place, told, 0, (body, w, P, tally))
             is_factored = records[place, HEAD + FACTORED] > 0.5
             logits[t] = logit_of_row(P, w, X[t], workspace[1], rules[Rule.REGULARISER], is_factored)
         t += 1

@@ -9,11 +9,12 @@ round does to P, $P \leftarrow P - ss^\top$ and the drift back to the prior, is 
 """
 
 import math
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aioli.fleet.layout import FACTORED, HEAD, LAST, MODEL_HEAD, TALLY
+from aioli.fleet.room import Places
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.prefetch import LINE, ask_for
 from aioli.numerics.root import solve
@@ -22,11 +23,15 @@ from aioli.outcomes.spec import Rule
 from aioli.outcomes.two_classes import answer_label, count_round, keeps_its_digits
 from aioli.states.dense import fused
 
-__all__ = ["GROUP", "PackedWorkspace", "play_packed_rows"]
+__all__ = ["GROUP", "GROUP_ROOM", "GroupRoom", "PackedWorkspace", "play_packed_rows"]
 
 GROUP = 16  # rows played in step: measured, `python -m benchmarks.fleet`
 FEW = 4  # rows from which climbing side by side is faster
 multiply = fused.multiply
+
+# The arrays of a `PackedWorkspace`, as compiled functions take them: Ps, ks, scalars.
+GROUP_ROOM = "Tuple((f8[:,:,::1],f8[:,::1],f8[:,::1]))"
+GroupRoom: TypeAlias = tuple[Cube, Matrix, Matrix]
 
 # The numbers of a row between the phases of its round, by place.
 M, ABS_M, A, V, NORM, SPREAD, ABS_Z, E, FALL, ROOT_GAMMA, ALPHA, ROOM = range(12)
@@ -44,13 +49,13 @@ class PackedWorkspace:
         self.scalars: Matrix = np.empty((ROOM + WORKSPACE, GROUP))
 
     @property
-    def arrays(self) -> tuple[Cube, Matrix, Matrix]:
-        """The arrays, in the order in which `play_packed_rows` takes them."""
+    def arrays(self) -> GroupRoom:
+        """The arrays, as compiled functions take them."""
         return self.Ps, self.ks, self.scalars
 
 
 @compiled("i8(f8[::1],i8,i8[::1],i8)", uncounted=True)
-def group_size(numbers: Vector, stride: int, places: NDArray[np.int64], begin: int) -> int:
+def group_size(numbers: Vector, stride: int, places: Places, begin: int) -> int:
     """Return how many rows from `begin` on are of different keys whose models are not factored; at most `GROUP`."""
     most = min(GROUP, places.size - begin)
     for size in range(most):
@@ -75,25 +80,16 @@ def unpack(triangle: Vector, P: Matrix) -> None:
         at += i + 1
 
 
-@compiled(
-    "void(f8[::1],i8,i8[::1],i8[::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8)", reassociate=True, uncounted=True
-)
+@compiled(f"void(f8[::1],i8,i8[::1],i8[::1],{GROUP_ROOM},f8[:,::1],f8)", reassociate=True, uncounted=True)
 def prepare_rows(
-    numbers: Vector,
-    stride: int,
-    places: NDArray[np.int64],
-    soon: NDArray[np.int64],
-    Ps: Cube,
-    ks: Matrix,
-    scalars: Matrix,
-    X: Matrix,
-    half: float,
+    numbers: Vector, stride: int, places: Places, soon: Places, room: GroupRoom, X: Matrix, half: float
 ) -> None:
     r"""Write $k = Px$, m, v, ‖x‖ and the spread of every row of a group. O(d²) a row.
 
     The first half of the records of `soon` is asked for, one a row, the other half while rows are learned
     (`play_packed_rows`): more at once would be more than can be on their way, and a row would wait for it.
     """
+    Ps, ks, scalars = room
     width, middle = X.shape[1], stride // 2 // LINE * LINE
     triangle = HEAD + MODEL_HEAD + width
     end = triangle + width * (width + 1) // 2
@@ -124,7 +120,7 @@ def prepare_rows(
 def answer_rows(
     numbers: Vector,
     stride: int,
-    places: NDArray[np.int64],
+    places: Places,
     scalars: Matrix,
     rules: Vector,
     y: Vector,
@@ -182,17 +178,15 @@ def learn_row(model: Vector, root_gamma: float, alpha: float, k: Vector, s: Vect
 
 
 @compiled(
-    "i8(f8[::1],i8,i8[::1],i8,f8[:,:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)",
+    f"i8(f8[::1],i8,i8[::1],i8,{GROUP_ROOM},f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8)",
     uncounted=True,
 )
 def play_packed_rows(
     numbers: Vector,
     stride: int,
-    places: NDArray[np.int64],
+    places: Places,
     begin: int,
-    Ps: Cube,
-    ks: Matrix,
-    scalars: Matrix,
+    room: GroupRoom,
     rules: Vector,
     X: Matrix,
     y: Vector,
@@ -204,7 +198,7 @@ def play_packed_rows(
 
     It is the first whose model is factored, or which would cost its model's P too many digits: it has changed nothing.
     """
-    width = X.shape[1]
+    (_, ks, scalars), width = room, X.shape[1]
     rho, half = rules[Rule.FORGETTING], 0.5 * rules[Rule.REGULARISER]
     back = (1.0 - rho) / rules[Rule.RIDGE]
     body, middle = HEAD + MODEL_HEAD, stride // 2 // LINE * LINE
@@ -217,7 +211,7 @@ def play_packed_rows(
         group = slice(t, t + rows)
         here = places[group]
         soon = places[t + GROUP : t + GROUP + rows]
-        prepare_rows(numbers, stride, here, soon, Ps, ks, scalars, X[group], half)
+        prepare_rows(numbers, stride, here, soon, room, X[group], half)
         played = answer_rows(numbers, stride, here, scalars, rules, y[group], weights[group], logits[group])
         for g in range(played):
             if g < len(soon):

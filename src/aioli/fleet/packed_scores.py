@@ -2,12 +2,23 @@
 
 import math
 
-import numpy as np
-from numpy.typing import NDArray
-
 from aioli.fleet.layout import FACTORED, HEAD, MODEL_HEAD
-from aioli.fleet.packed_rows import ABS_M, ABS_Z, FALL, GROUP, ROOM, A, E, M, multiply, unpack
-from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.fleet.packed_rows import (
+    ABS_M,
+    ABS_Z,
+    FALL,
+    GROUP,
+    GROUP_ROOM,
+    ROOM,
+    A,
+    E,
+    GroupRoom,
+    M,
+    multiply,
+    unpack,
+)
+from aioli.fleet.room import Places
+from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.prefetch import ask_for
 from aioli.numerics.roots import solve_together
 
@@ -15,7 +26,7 @@ __all__ = ["rows_to_score", "score_packed_rows"]
 
 
 @compiled("i8(f8[::1],i8,i8[::1],i8)", uncounted=True)
-def rows_to_score(numbers: Vector, stride: int, places: NDArray[np.int64], begin: int) -> int:
+def rows_to_score(numbers: Vector, stride: int, places: Places, begin: int) -> int:
     """Return how many rows from `begin` on have a place and a model that is not factored; at most `GROUP`."""
     most = min(GROUP, places.size - begin)
     for size in range(most):
@@ -25,27 +36,15 @@ def rows_to_score(numbers: Vector, stride: int, places: NDArray[np.int64], begin
     return most
 
 
-@compiled(
-    "void(f8[::1],i8,i8[::1],i8[::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8)",
-    reassociate=True,
-    uncounted=True,
-)
+@compiled(f"void(f8[::1],i8,i8[::1],i8[::1],{GROUP_ROOM},f8[:,::1],f8[::1],f8)", reassociate=True, uncounted=True)
 def score_packed_rows(
-    numbers: Vector,
-    stride: int,
-    places: NDArray[np.int64],
-    soon: NDArray[np.int64],
-    Ps: Cube,
-    ks: Matrix,
-    scalars: Matrix,
-    X: Matrix,
-    logits: Vector,
-    half: float,
+    numbers: Vector, stride: int, places: Places, soon: Places, room: GroupRoom, X: Matrix, logits: Vector, half: float
 ) -> None:
     r"""Write the root of $z + av\tanh(z/2) = m$ for each row of a group, a being `half`. O(d²) a row.
 
     The records of `soon`, where there is one, are asked for. P is filled a row ahead, as in `packed_rows`.
     """
+    Ps, ks, scalars = room
     rows, width = X.shape
     triangle = HEAD + MODEL_HEAD + width
     end = triangle + width * (width + 1) // 2

@@ -35,19 +35,19 @@ class PlainGame(Game):
     ) -> None:
         """See `Game`."""
         told, state = self.layout.told, self._state
-        buffers = self._body, state.P, state.w, state.tally, state.rules, state.workspace, *self._group.arrays
+        room = (self._body, state.w, state.P, state.tally), state.rules, state.workspace, self._group.arrays
         played = 0
         while played < len(X):
-            played = play_keyed_rows(records.hot, places, played, told, *buffers, X, y, weights, logits, clock)
+            played = play_keyed_rows(records.hot, places, played, told, room, X, y, weights, logits, clock)
             if played < len(X):
                 factor_model(records, int(places[played]), self.layout, 0, self.specs[0])
 
     def logits(self, matrix: Matrix, places: Places, X: Matrix, logits: Vector) -> None:
         """See `Game`."""
         own = State(self.specs[0], self.layout.width)  # not the game's, so that threads may predict side by side
-        buffers = np.empty(self.layout.body), own.P, own.w, own.tally, own.rules, own.workspace
-        group = PackedWorkspace(self.layout.width).arrays
-        logits_of_keyed_rows(matrix, places, self.layout.told, *buffers, *group, X, logits)
+        model = np.empty(self.layout.body), own.w, own.P, own.tally
+        room = model, own.rules, own.workspace, PackedWorkspace(self.layout.width).arrays
+        logits_of_keyed_rows(matrix, places, self.layout.told, room, X, logits)
 
     def losses_and_certificates(self, records: KeyedRecords) -> tuple[Vector, Vector]:
         """See `Game`."""

@@ -3,9 +3,8 @@
 import math
 
 import numpy as np
-from numpy.typing import NDArray
 
-from aioli.fleet.layout import FACTORED, HEAD, KIND, LAST, LOSS, MODEL, MODELS, SINGLE
+from aioli.fleet.layout import FACTORED, HEAD, KIND, LAST, LOSS, MODEL, MODELS, SINGLE, Told
 from aioli.fleet.loops import (
     AHEAD,
     keeps_its_single_digits,
@@ -13,6 +12,7 @@ from aioli.fleet.loops import (
     logit_of_row,
     store_model,
 )
+from aioli.fleet.room import Places
 from aioli.fleet.shares import mix, update_shares
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.logistic import softplus
@@ -34,9 +34,9 @@ play_rows, play_rows_factored = fused.play_rows, factored.play_rows
 )
 def play_pooled_rows(
     records: Matrix,
-    places: NDArray[np.int64],
+    places: Places,
     begin: int,
-    told: NDArray[np.int64],
+    told: Told,
     body: Vector,
     Ps: Cube,
     ws: Matrix,
@@ -84,7 +84,7 @@ def play_pooled_rows(
         record = records[place]
         for model in range(models):
             is_factored = record[HEAD + model * told[MODEL] + FACTORED] > 0.5
-            load_model(records, place, told, model, body, ws[model], Ps[model], tallies[model])
+            load_model(records, place, told, model, (body, ws[model], Ps[model], tallies[model]))
             if told[KIND] == SINGLE and not is_factored and not keeps_its_single_digits(Ps[model], X[t], workspace[1]):
                 return t, model
             z, _ = play_row_with_offset(
@@ -104,7 +104,7 @@ def play_pooled_rows(
             said[model] = z
         said[models] = offsets[t]
         for model in range(models):
-            store_model(records, place, told, model, body, ws[model], Ps[model], tallies[model])
+            store_model(records, place, told, model, (body, ws[model], Ps[model], tallies[model]))
         if math.isnan(logits[t]):
             logits[t] = mix(log_shares, said, room)
         update_shares(log_shares, said, y[t], weights[t])
@@ -119,8 +119,8 @@ def play_pooled_rows(
 )
 def logits_of_pooled_rows(
     records: Matrix,
-    places: NDArray[np.int64],
-    told: NDArray[np.int64],
+    places: Places,
+    told: Told,
     body: Vector,
     P: Matrix,
     w: Vector,
@@ -142,7 +142,7 @@ def logits_of_pooled_rows(
         if place >= 0:
             offset = logit_of_row(global_P, global_w, X[t], k, regulariser, global_is_factored)
             for model in range(models):
-                load_model(records, place, told, model, body, w, P, tally)
+                load_model(records, place, told, model, (body, w, P, tally))
                 is_factored = records[place, HEAD + model * told[MODEL] + FACTORED] > 0.5
                 m, v, _ = centre_and_spread(P, w, X[t], k, is_factored)
                 said[model] = root(m + offset, 0.5 * regulariser * max(v, 0.0))
