@@ -8,6 +8,7 @@ from aioli.numerics.compiling import Matrix
 from aioli.outcomes.class_labels import Codes
 from aioli.states.classes.forest import ClassForestState
 from aioli.states.forest import state as forest_state
+from aioli.states.forest.ranks import Ranks
 from aioli.states.forest.state import ForestState
 
 
@@ -48,3 +49,34 @@ def test_memory_stays_bounded_as_classes_come(monkeypatch: pytest.MonkeyPatch) -
     state.consult(X[:5], said)
     twin.consult(X[:5], again)
     assert_allclose(said, again, rtol=0.0, atol=0.0)
+
+
+def test_a_leaf_of_one_class_is_split_once_it_holds_eight_rows_or_another_class() -> None:
+    X, _ = steps(40, 3)
+    state = ClassForestState(2, 3, 4)
+
+    def play(rows: Matrix, codes: Codes) -> list[int]:
+        state.play(rows, codes, np.ones(len(rows)), np.empty((len(rows), 3)))
+        return [int(used) for used in state.forest.used]
+
+    assert play(X[:24], np.zeros(24, np.int64)) != [1] * 4, "more than eight rows"
+    state = ClassForestState(2, 3, 4)
+    state.forest.ranks = Ranks(X)
+    assert play(X[:8], np.zeros(8, np.int64)) == [1] * 4
+    far = np.array([[2.0, 2.0]])
+    assert min(play(far, np.array([1]))) == 3, "another class"
+
+
+def test_rows_one_by_one_are_announced_as_rows_at_once() -> None:
+    classes = 3
+    X, codes = steps(300, classes)
+    at_once, one_by_one = ClassForestState(2, classes, 4), ClassForestState(2, classes, 4)
+    said, again = np.empty((300, classes)), np.empty((300, classes))
+    at_once.play(X, codes, np.ones(300), said)
+    x, code, out = X[:1].copy(), codes[:1].copy(), np.empty((1, classes))
+    play = one_by_one.prepared(x, code, np.ones(1), out)
+    for t in range(300):
+        x[...], code[...] = X[t], codes[t]
+        play()
+        again[t] = out
+    assert_allclose(again, said, rtol=0.0, atol=0.0)

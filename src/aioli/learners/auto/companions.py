@@ -12,7 +12,8 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit_many
 from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Snapshot
-from aioli.states.forest.state import MEMBERS, ForestState
+from aioli.states.forest.kinds import MEMBERS
+from aioli.states.forest.state import ForestState
 
 __all__ = ["Companion", "ForestCompanion", "KernelCompanion"]
 

@@ -16,7 +16,7 @@ from aioli.outcomes.class_labels import Classes, Codes
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.classes.forest import ClassForestState
-from aioli.states.forest.state import MEMBERS
+from aioli.states.forest.kinds import MEMBERS
 
 __all__ = ["ClassForest"]
 

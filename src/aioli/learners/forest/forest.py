@@ -19,7 +19,8 @@ from aioli.numerics.logistic import sigmoid_many, softplus_many
 from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.forest.state import MEMBERS, ForestState
+from aioli.states.forest.kinds import MEMBERS
+from aioli.states.forest.state import ForestState
 from aioli.states.mixture.combination import Combination
 from aioli.streams.rows import Rows, as_logits, as_weights
 

@@ -11,9 +11,12 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.mixture import ClassMixture
-from aioli.states.forest.state import MEMBERS, ForestState
+from aioli.states.forest.kinds import MEMBERS
+from aioli.states.forest.state import ForestState
 
 __all__ = ["ClassForestState"]
+
+WHOLE = 8.0  # rows of one class up to which a leaf is not split: among many classes, most leaves have one for long
 
 
 class ClassForestState:
@@ -31,7 +34,7 @@ class ClassForestState:
     """
 
     def __init__(self, width: int, classes: int, trees: int) -> None:
-        self.forest = ForestState(width, classes, trees)
+        self.forest = ForestState(width, classes, trees, WHOLE)
         self.mixture = ClassMixture(np.ones(len(MEMBERS) + 1), classes)
 
     @property
@@ -55,13 +58,20 @@ class ClassForestState:
 
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the rows that these arrays hold."""
-        said = np.empty((len(MEMBERS), len(X), self.forest.classes))
+        said = np.empty((len(MEMBERS), len(X), self.classes))
         announced, combine = self.mixture.prepared(said, codes, weights)
+        own = out[:, : self.classes]
+
+        def play_trees() -> None:
+            said[...] = self.forest.play(X, codes, weights).transpose(1, 0, 2)
+
+        if len(X) == 1:  # by member and row is then by row and member
+            play_trees = self.forest.prepared(X, codes, weights, said.reshape(1, len(MEMBERS), self.classes))
 
         def play() -> None:
-            said[...] = self.forest.play(X, codes, weights).transpose(1, 0, 2)
+            play_trees()
             combine()
-            np.log(announced, out=out[:, : self.forest.classes])
+            np.log(announced, out=own)
 
         return play
 
@@ -89,7 +99,7 @@ class ClassForestState:
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal state."""
         given = snapshot.of("ClassForestState")
-        forest, mixture = ForestState.restore(given.part("forest")), ClassMixture.restore(given.part("mixture"))
+        forest, mixture = ForestState.restore(given.part("forest"), WHOLE), ClassMixture.restore(given.part("mixture"))
         if mixture.experts != len(MEMBERS) or mixture.classes != forest.classes:
             raise SnapshotRefused(f"in a {given.kind}, trees of {forest.classes} classes came with another mixture")
         made = cls(0, 0, 1)

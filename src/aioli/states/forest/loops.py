@@ -82,12 +82,13 @@ def consult_rows(
 
 
 @compiled(
-    f"void({NODES},{USED},f8[::1],f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],f8[:,:,::1])"
+    f"void({NODES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],f8[:,:,::1])"
 )
 def play_rows(
     nodes: Matrix,
     used: Integers,
     log_rho: Vector,
+    whole: float,
     scales: Matrix,
     kind_of: Integers,
     kinds: int,
@@ -115,7 +116,7 @@ def play_rows(
         members(P, linear, kind_of, kinds, out[t])
         if weight > 0.0:
             given = paths, notes, lengths, linear, steps
-            learn_trees(nodes, used, log_rho, weight, now, u, scales, K, *given, y)
+            learn_trees(nodes, used, log_rho, whole, weight, now, u, scales, K, *given, y)
         place = now
         if now >= sample.shape[0]:
             place = int(uniform(SAMPLING, now, 0) * (now + 1))

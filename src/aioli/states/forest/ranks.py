@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["Ranks", "mutual_information"]
+__all__ = ["Ranks", "mutual_information", "rank_rows"]
 
 KNOTS = 64
 BEYOND = 0.1  # ranks that a cell can be outside of all others

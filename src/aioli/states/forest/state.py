@@ -1,7 +1,8 @@
 """The state of a forest: trees, ranks, the sample of rows they are made from, and how it grows and is saved."""
 
 import math
-from typing import NamedTuple, Self
+from collections.abc import Callable
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,11 +11,12 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.forest.intact_trees import require_tree
+from aioli.states.forest.kinds import KINDS, MEMBERS
 from aioli.states.forest.loops import consult_rows, play_rows
-from aioli.states.forest.ranks import Ranks, mutual_information
+from aioli.states.forest.ranks import Ranks, mutual_information, rank_rows
 from aioli.states.forest.trees import FEATURE, FIXED, RATES, THRESHOLD, outputs, record_size
 
-__all__ = ["KINDS", "MEMBERS", "ForestState", "Kind"]
+__all__ = ["ForestState"]
 
 Codes = NDArray[np.int64]
 
@@ -26,33 +28,15 @@ GROWTH = 8  # times as many nodes where there are too few: memory that nobody ha
 ROOM = 1 << 25  # bytes of all nodes: wide rows have fewer
 
 
-class Kind(NamedTuple):
-    """How a tree is grown: how much it prefers columns that speak of the label, and how it forgets."""
-
-    name: str
-    informed: float
-    forgetting: float
-
-
-KINDS = (
-    Kind("trees", 0.0, 1.0),
-    Kind("trees, informed", 0.5, 1.0),
-    Kind("trees, well informed", 0.9, 1.0),
-    Kind("trees that forget", 0.5, 0.999),
-)
-
-# who announces: each kind of trees, all of them, all of them said louder, and the model in paths at three rates
-MEMBERS = (*(kind.name for kind in KINDS), "all trees", "all trees, bolder", "paths, slow", "paths", "paths, fast")
-
-
 class ForestState:
     """Hold the nodes of all trees, the ranks, and the sample; K classes, d columns.
 
-    A tree has at most 2,048 nodes, all of them together at most 32 MiB.
+    A tree has at most 2,048 nodes, all of them together at most 32 MiB. A leaf is not split while all its rows have one
+    label, and are fewer than `whole`.
     """
 
-    def __init__(self, width: int, classes: int, trees: int) -> None:
-        self.width, self.classes, self.trees = width, classes, trees
+    def __init__(self, width: int, classes: int, trees: int, whole: float = 0.0) -> None:
+        self.width, self.classes, self.trees, self.whole = width, classes, trees, whole
         self.kind_of: Codes = np.arange(trees) % len(KINDS)
         self.log_rho: Vector = np.array([math.log(KINDS[kind].forgetting) for kind in self.kind_of.tolist()])
         self.rows = 0
@@ -93,6 +77,20 @@ class ForestState:
                 self._make_ranks()
         return out
 
+    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the row that these arrays hold, into `out`, as `play` does."""
+        U = np.empty(X.shape)
+
+        def play() -> None:
+            ranks, rows = self.ranks, self.rows + 1
+            if ranks is None or self._spare == 0 or not rows & (rows - 1):  # ranks are made anew at some powers of 2
+                out[...] = self.play(X, codes, weights)
+            else:
+                rank_rows(ranks.values, ranks.positions, ranks.counts, X, U)
+                self._play_ranked(X, U, codes, weights, out)
+
+        return play
+
     def consult_odds(self, X: Matrix) -> Matrix:
         """Return what `consult` does, of two classes, as log-odds: rows × members."""
         return _log_odds(self.consult(X))
@@ -125,8 +123,12 @@ class ForestState:
                 self.sample[self.rows] = [*X[t], codes[t], weights[t]]
                 self.rows += 1
             return
-        trees = self.nodes, self.used, self.log_rho, self.scales, self.kind_of, len(KINDS), self.rows
-        play_rows(*trees, X, self.ranks.of(X), codes, weights, self.sample, out)
+        self._play_ranked(X, self.ranks.of(X), codes, weights, out)
+
+    def _play_ranked(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
+        """Play rows of which U holds the ranks, and for which there is room."""
+        trees = self.nodes, self.used, self.log_rho, self.whole, self.scales, self.kind_of, len(KINDS), self.rows
+        play_rows(*trees, X, U, codes, weights, self.sample, out)
         self.rows += len(X)
         self._spare = max(self._spare - len(X), 0)  # a row takes two nodes of a tree at most
 
@@ -196,7 +198,7 @@ class ForestState:
 
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, exactly as if they had been there, and 0, from the first row."""
-        wider = type(self)(self.width + columns, self.classes, self.trees)
+        wider = type(self)(self.width + columns, self.classes, self.trees, self.whole)
         wider.rows, wider.used[...] = self.rows, self.used
         wider.sample[:, : self.width], wider.sample[:, -2:] = self.sample[:, : self.width], self.sample[:, -2:]
         wider.scales[:, : self.width] = self.scales
@@ -220,7 +222,7 @@ class ForestState:
         are, the trees are made anew from the sample, with room for twice as many classes.
         """
         K = self.classes
-        more = type(self)(self.width, K + 1, self.trees)
+        more = type(self)(self.width, K + 1, self.trees, self.whole)
         more.rows, more.ranks, more.sample[...] = self.rows, self.ranks, self.sample
         more.scales[...], more.silent[...] = self.scales, self.silent
         if self.used.max() > more.most:
@@ -255,8 +257,8 @@ class ForestState:
         return Snapshot("ForestState", values | {"most": self.most}, arrays, parts)
 
     @classmethod
-    def restore(cls, snapshot: Snapshot) -> Self:
-        """Make an equal state."""
+    def restore(cls, snapshot: Snapshot, whole: float = 0.0) -> Self:
+        """Make an equal state of trees whose leaves stay whole so long."""
         given = snapshot.of("ForestState")
         width, classes, trees = given.whole("width"), given.whole("classes"), given.whole("trees", 1)
         used = given.integers("used", (trees,))
@@ -265,7 +267,7 @@ class ForestState:
         if (used < 0).any() or used.sum() != len(records) or used.max() > most:
             raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
         scales = given.array("scales", (trees, width))
-        state = cls(width, classes, trees)
+        state = cls(width, classes, trees, whole)
         state.rows, state.most = given.whole("rows"), most
         known = given.array("sample", (min(state.rows, SAMPLE), width + 2))
         codes = known[:, -2]

@@ -22,6 +22,10 @@ with.
 
 A tree that forgets multiplies n and w by ρ for every row that has come since.
 
+A leaf whose rows all have the label of the row that comes may be told to stay whole while it holds fewer than so many:
+its box grows and no process is asked. Splitting it could tell nothing apart yet, and nodes are few. Any rule that looks
+at the past alone keeps the bound.
+
 The nodes on a row's paths, over all trees, are also the features of a linear model in their indicators, with steps
 $\eta/\sqrt{1 + \sum g^2}$ (Duchi, Hazan, Singer 2011) at three rates: it learns what several trees say together.
 """
@@ -364,12 +368,13 @@ def said_below(
     return float(stops * said + (1.0 - stops) * p)
 
 
-@compiled(f"void({NODES},{USED},i8,f8,f8,i8,f8[::1],f8[::1],i8[::1],f8[:,::1],i8,i8,i8,i8)")
+@compiled(f"void({NODES},{USED},i8,f8,f8,f8,i8,f8[::1],f8[::1],i8[::1],f8[:,::1],i8,i8,i8,i8)")
 def grow_tree(
     nodes: Matrix,
     used: Integers,
     tree: int,
     log_rho: float,
+    whole: float,
     weight: float,
     row: int,
     u: Vector,
@@ -383,7 +388,8 @@ def grow_tree(
 ) -> None:
     """Learn a row's label in one tree: split where the process does, count on the path, and weigh the prunings.
 
-    Path, notes and length are those that `consult_tree` has written of this row.
+    Path, notes and length are those that `consult_tree` has written of this row. A leaf of fewer rows than `whole`, all
+    of this label, is not split.
     """
     d = u.size
     box = FIXED + K + 2 * RATES * S
@@ -408,7 +414,9 @@ def grow_tree(
         said = predict_label(record, share, notes[i, TOTAL], K, y)
         E = notes[i, OUTSIDE]
         if E > 0.0:
-            old = split(nodes, used, tree, path[i], u, scale, E, row, i, K, S)
+            alike = record[FEATURE] < 0.0 and record[FIXED + y] == notes[i, TOTAL]
+            stays = alike and notes[i, TOTAL] < whole
+            old = -1 if stays else split(nodes, used, tree, path[i], u, scale, E, row, i, K, S)
             if old >= 0:  # the path ends in the new leaf, whose first row was announced by the subtree that was
                 leaf = nodes[tree, old + 1]
                 leaf[OWN] = rate * math.log(said_below(nodes, tree, old, said, path, notes, i, length, K, y))
@@ -429,12 +437,13 @@ def grow_tree(
 
 
 @compiled(
-    f"void({NODES},{USED},f8[::1],f8,i8,f8[::1],f8[:,::1],i8,i8[:,::1],f8[:,:,::1],i8[::1],f8[:,::1],f8[:,::1],i8)"
+    f"void({NODES},{USED},f8[::1],f8,f8,i8,f8[::1],f8[:,::1],i8,i8[:,::1],f8[:,:,::1],i8[::1],f8[:,::1],f8[:,::1],i8)"
 )
 def learn_trees(
     nodes: Matrix,
     used: Integers,
     log_rho: Vector,
+    whole: float,
     weight: float,
     row: int,
     u: Vector,
@@ -475,4 +484,4 @@ def learn_trees(
             for c in range(size):
                 coefficients[c] -= moves[c] / math.sqrt(1.0 + squares[c])
         scale, rho = scales[tree], log_rho[tree]
-        grow_tree(nodes, used, tree, rho, weight, row, u, scale, path, notes[tree], length, K, S, y)
+        grow_tree(nodes, used, tree, rho, whole, weight, row, u, scale, path, notes[tree], length, K, S, y)
