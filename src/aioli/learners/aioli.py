@@ -1,6 +1,5 @@
 """AIOLI: the paper's learner, as one scalar equation and one rank-one update a row."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, Self
@@ -8,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
+from aioli.learners.aioli_of_classes import aioli_of_classes
 from aioli.learners.classes.class_aioli import ClassAIOLI
-from aioli.learners.parameters import as_given, require_number, with_parameters, written_parameters
+from aioli.learners.game_parameters import game_of
+from aioli.learners.parameters import as_given, with_parameters, written_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -120,22 +121,8 @@ class AIOLI(Parametrised, Remembering, PlaysSingleRows):
             if device is not None:
                 return cls(radius, ridge, regulariser, curvature, forgetting, intercept).to(device)
             return super().__new__(cls)
-        if regulariser not in (0.5, 1.0) or curvature != "tight":
-            message = (
-                "the game of many classes has its own regulariser, ½, and its own curvature; leave out regulariser and "
-                "curvature, or classes"
-            )
-            raise ParameterRefused(message, parameter="classes", value=classes)
-        if device is not None:
-            from aioli.learners.classes.device_class_aioli import DeviceClassAIOLI
-
-            if forgetting != 1.0 or structure not in (None, "shared"):
-                message = (
-                    "on a device classes share a matrix, which does not forget; leave out forgetting and structure"
-                )
-                raise ParameterRefused(message, parameter="device", value=device)
-            return DeviceClassAIOLI(radius, ridge, intercept, classes, device)
-        return ClassAIOLI(radius, ridge, forgetting, intercept, classes, structure)
+        rules = (radius, ridge, regulariser, curvature, forgetting, intercept)
+        return aioli_of_classes(*rules, classes, structure, device)
 
     def __init__(
         self,
@@ -156,15 +143,7 @@ class AIOLI(Parametrised, Remembering, PlaysSingleRows):
         self.curvature = curvature
         self.forgetting = forgetting
         self.intercept = intercept
-        B = require_number("radius", radius)
-        self._spec = GameSpec(
-            radius=B,
-            ridge=require_number("ridge", ridge) if ridge is not None else _ridge_of_the_paper(B),
-            regulariser=require_number("regulariser", regulariser),
-            curvature=curvature,
-            forgetting=require_number("forgetting", forgetting),
-            intercept=bool(intercept),
-        )
+        self._spec = game_of(radius, ridge, regulariser, curvature, forgetting, intercept)
         self._state: State | None = None
 
     # ---- what it knows
@@ -313,9 +292,3 @@ class AIOLI(Parametrised, Remembering, PlaysSingleRows):
 
     def _set_state(self, state: State) -> None:
         self._state, self._buffer = state, state.buffer
-
-
-def _ridge_of_the_paper(radius: float) -> float:
-    """Return 1/B²."""
-    square = radius * radius
-    return 1.0 / square if square > 0.0 else math.inf

@@ -9,13 +9,14 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from aioli.service.group import Group, Served
+from aioli.service.group import Group
 from aioli.service.model import ServedModel
 from aioli.service.names import check_model_name
 from aioli.service.operations import Operation, Outcome
 from aioli.service.order import order_of
 from aioli.service.refusals import ModelExists, ModelUnknown, StoreUnavailable
 from aioli.service.replay import replay, row_in
+from aioli.service.served import Served
 from aioli.service.waiting import Limits, WaitingById
 from aioli.snapshots.codec import from_bytes, to_bytes
 from aioli.store.event_log import KeptSnapshot, ModelRecord, Store, StoreFailed

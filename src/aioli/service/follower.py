@@ -4,10 +4,10 @@ import time
 from collections.abc import Callable, Sequence
 
 from aioli.service.engine import Engine
-from aioli.service.group import Served
 from aioli.service.operations import Operation, Outcome
 from aioli.service.refusals import Forbidden
 from aioli.service.replay import replay, row_in
+from aioli.service.served import Served
 from aioli.service.waiting import Limits
 from aioli.store.event_log import Event, Store, StoreFailed
 

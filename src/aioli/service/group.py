@@ -1,9 +1,7 @@
 """A group of operations: done in order in memory, and then one transaction of the log."""
 
 import json
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TypeVar
 
 import numpy as np
@@ -25,43 +23,15 @@ from aioli.service.refusals import (
     Unprocessable,
 )
 from aioli.service.replay import replay, row_in
-from aioli.service.waiting import Waiting, WaitingById, WaitingLabel
+from aioli.service.served import Served
+from aioli.service.waiting import Waiting, WaitingLabel
 from aioli.store.event_log import Entry, Event, ModelRecord, Store
 from aioli.store.label_codec import LearnedLabel, label_from_bytes, label_to_bytes
 from aioli.store.row_codec import AnnouncedRow, row_from_bytes, row_to_bytes
 
-__all__ = ["Group", "Served"]
+__all__ = ["Group"]
 
 Asked = TypeVar("Asked")
-
-
-@dataclass
-class Served:
-    """A model in service.
-
-    Attributes
-    ----------
-    record
-        Its number and name in the store.
-    model, waiting
-        The learner with all around it, and the rows whose labels are out.
-    last
-        The number of its last entry in the log.
-    since
-        How many entries have come since its last snapshot.
-    has_origin
-        Whether the snapshot after its first row is kept.
-    counts
-        What has happened since the service started, by name.
-    """
-
-    record: ModelRecord
-    model: ServedModel
-    waiting: WaitingById
-    last: int
-    since: int = 0
-    has_origin: bool = False
-    counts: Counter[str] = field(default_factory=Counter)
 
 
 class Group:

@@ -16,7 +16,7 @@ from aioli.report.of_scores import probability_parts, summary_of
 from aioli.report.page import page
 from aioli.report.record import Record
 from aioli.report.wording import duration, figure, whole
-from aioli.service.group import Served
+from aioli.service.served import Served
 from aioli.service.status import certificate_of
 
 __all__ = ["Latencies", "index_page", "model_page"]

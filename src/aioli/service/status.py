@@ -6,8 +6,8 @@ from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.history import Number
 from aioli.evaluate.keyed_player import KeyedLearner
 from aioli.learners.protocol import Capability, certifies
-from aioli.service.group import Served
 from aioli.service.model import ServedModel
+from aioli.service.served import Served
 from aioli.snapshots.json_values import JsonObject
 from aioli.store.row_codec import RowKey
 

@@ -15,7 +15,7 @@ from support import make_labels, make_rows
 from aioli import AIOLI, FTRL, Auto, KernelAIOLI, Nystrom
 from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.kernel.dictionary import KERNELS, Dictionary
-from aioli.learners.kernel.nystrom import NystromMap
+from aioli.learners.kernel.nystrom_map import NystromMap
 from aioli.learners.protocol import Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.curvature import tight_curvature_many

@@ -2,7 +2,7 @@
 
 import math
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from functools import partial
@@ -12,11 +12,11 @@ import numpy as np
 from scipy import sparse
 
 from aioli.errors import AioliError, CapabilityMissing, ParameterRefused, SnapshotRefused
-from aioli.learners.aioli import AIOLI
 from aioli.learners.base import RowsLearner
 from aioli.learners.classes.one_vs_rest import TakesClasses
+from aioli.learners.game_parameters import game_of
 from aioli.learners.kernel.functions import Function, Kernel
-from aioli.learners.kernel.memory import KernelMemory
+from aioli.learners.kernel.memory import KernelMemory, tables_of
 from aioli.learners.parameters import as_given, with_parameters, written_parameters
 from aioli.learners.parametrised import Parametrised
 from aioli.learners.protocol import Capability
@@ -29,14 +29,8 @@ from aioli.outcomes.spec import Curvature
 from aioli.outcomes.two_classes import Tally
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.kernel.certificate import (
-    dimension_at,
-    dimension_learned,
-    running_certificate,
-    tight_certificate,
-)
+from aioli.states.kernel.certificate import dimension_at, dimension_learned, running_certificate, tight_certificate
 from aioli.states.kernel.growing_cholesky import GrowingCholesky
-from aioli.states.kernel.kept_rows import KernelRows
 from aioli.streams.rows import Rows, as_logits, as_weights
 from aioli.streams.sparse_rows import SparseRows
 
@@ -138,7 +132,7 @@ class KernelAIOLI(TakesClasses, Parametrised, RemembersParts, RowsLearner[Rows |
         self.forgetting = forgetting
         self.intercept = intercept
         self.budget = budget
-        self._spec = AIOLI(radius, ridge, regulariser, curvature, forgetting, intercept)._spec  # one set of rules
+        self._spec = game_of(radius, ridge, regulariser, curvature, forgetting, intercept)
         self._kernel = Kernel(kernel, gamma, degree, coef0)
         if budget is not None and not (isinstance(budget, (int, np.integer)) and budget >= 1):
             raise ParameterRefused.unlike("budget", budget, "a whole number of rows, at least 1, or None")
@@ -276,7 +270,7 @@ class KernelAIOLI(TakesClasses, Parametrised, RemembersParts, RowsLearner[Rows |
             return np.zeros(len(rows))
         with one_blas_thread() if len(rows) > 1 else nullcontext():
             return np.concatenate(
-                [self._memory.logits(X, None if rows.single else start) for start, X in _tables(rows)]
+                [self._memory.logits(X, None if rows.single else start) for start, X in tables_of(rows)]
             )
 
     def _learn(self, rows: Rows | SparseRows, labels: Vector, weights: object, logits: object) -> Vector:
@@ -291,16 +285,8 @@ class KernelAIOLI(TakesClasses, Parametrised, RemembersParts, RowsLearner[Rows |
         known = self._memory or KernelMemory.empty(self._kernel, rows.width, self._spec)
         memory = known.draft()  # dropped where a row is refused
         with one_blas_thread() if len(rows) > 1 else nullcontext():
-            for start, X in _tables(rows):
+            for start, X in tables_of(rows):
                 part = slice(start, start + X.shape[0])
                 memory.play(X, labels[part], stakes[part], announced[part], None if rows.single else start)
         self._memory = memory
         return sigmoid_many(announced)
-
-
-def _tables(rows: Rows | SparseRows) -> Iterator[tuple[int, KernelRows]]:
-    """Yield the rows chunk by chunk, each a matrix or CSR array, with the number of its first row."""
-    if isinstance(rows, SparseRows):
-        yield 0, rows.values
-    else:
-        yield from rows

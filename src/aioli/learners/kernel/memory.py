@@ -1,7 +1,7 @@
 """The memory of a kernel learner, which plays rows: the kernel, the rows, and the factor that grows with them."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Self
@@ -17,8 +17,10 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.kernel.certificate import length_by_kernel
 from aioli.states.kernel.growing_cholesky import PANEL, ROUNDING, GrowingCholesky
 from aioli.states.kernel.kept_rows import Block, KeptRows, KernelRows, block_of
+from aioli.streams.rows import Rows
+from aioli.streams.sparse_rows import SparseRows
 
-__all__ = ["KernelMemory"]
+__all__ = ["KernelMemory", "tables_of"]
 
 REACH = 4e9  # of k(x,x)/λ: v is a difference of numbers of this size, and ε of them is 1e-6
 
@@ -146,3 +148,11 @@ class KernelMemory:
         if played < len(y):
             raise no_kernel("not positive definite", row_number(first, played))
         self.kept.append(rows)
+
+
+def tables_of(rows: Rows | SparseRows) -> Iterator[tuple[int, KernelRows]]:
+    """Yield the rows chunk by chunk, each a matrix or CSR array, with the number of its first row."""
+    if isinstance(rows, SparseRows):
+        yield 0, rows.values
+    else:
+        yield from rows
