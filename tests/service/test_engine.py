@@ -238,7 +238,10 @@ def test_scores_are_those_of_what_was_announced(tmp_path: Path) -> None:
     assert isinstance(model.learner, AIOLI)
     assert model.tally.scores.rows == model.rounds
     assert model.tally.scores.nats == pytest.approx(model.learner.loss, rel=1e-12)
-    assert [point.rows for point in model.tally.history.points][:6] == [1, 2, 3, 4, 5, 6]
+    history = model.tally.history
+    assert [point.rows for point in history][:6] == [1, 2, 3, 4, 5, 6]
+    assert (history[-1].rows, history[-1].log_loss) == (model.rounds, model.tally.scores.log_loss)  # as it stands now
+    assert model.tally.history == history  # and looking at it leaves nothing behind
     assert json.dumps(model.tally.snapshot().values)
 
 

@@ -70,26 +70,29 @@ class History(Observer):
     def played(self, announced: Announced, rows: int) -> None:  # noqa: ARG002  (an observer's signature)
         """Make a point if it is due."""
         if LOOKS[bisect_left(LOOKS, rows)] == rows:
-            self._look(rows)
+            self.points.append(self._look(rows))
 
     def ended(self, rows: int) -> None:
         """Make the last point."""
-        if rows and (not self.points or self.points[-1].rows < rows):
-            self._look(rows)
+        self.points = self.up_to(rows)
 
-    def _look(self, rows: int) -> None:
+    def up_to(self, rows: int) -> list[Point]:
+        """Return the points so far, and one for the last of so many rows, which all have been played."""
+        if not rows or (self.points and self.points[-1].rows >= rows):
+            return list(self.points)
+        return [*self.points, self._look(rows)]
+
+    def _look(self, rows: int) -> Point:
         self._scoring.settle()
         before = self.points[-1] if self.points else Point(0, 0.0)
         nats_before = before.rows * (before.log_loss or 0.0)
         scores, learner = self._scoring.scores, self._learner()
-        self.points.append(
-            Point(
-                rows=rows,
-                log_loss=scores.log_loss,
-                recent=(scores.nats - nats_before) / (rows - before.rows),
-                base_rate=scores.base_rate,
-                certificate=float(learner.certificate()) if certifies(learner) else None,
-                weights=dict(learner.weights_) if mixes(learner) else None,
-                peers=self._peers(),
-            )
+        return Point(
+            rows=rows,
+            log_loss=scores.log_loss,
+            recent=(scores.nats - nats_before) / (rows - before.rows),
+            base_rate=scores.base_rate,
+            certificate=float(learner.certificate()) if certifies(learner) else None,
+            weights=dict(learner.weights_) if mixes(learner) else None,
+            peers=self._peers(),
         )

@@ -34,7 +34,7 @@ def model_page(served: Served, now: float, latencies: Latencies = ()) -> str:
         learner=repr(model.learner),
         summary=summary_of(scores, certificate_of(model)),
         version=__version__,
-        history=tuple(tally.history.points),
+        history=tuple(tally.history),
         date=time.strftime("%Y-%m-%d %H:%M:%S UTC", time.gmtime(now)),
         warnings=tuple(str(change) for change in tally.changes()),
     )

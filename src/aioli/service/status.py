@@ -36,7 +36,7 @@ def status_of(served: Served, now: float) -> JsonObject:
         "history": [
             {"labels": point.rows, "log_loss": _number(point.log_loss), "base_rate": _number(point.base_rate)}
             | {"recent": _number(point.recent), "certificate": _number(point.certificate)}
-            for point in model.tally.history.points
+            for point in model.tally.history
         ],
         "drift": [
             {"label": change.row, "before": change.before, "after": change.after} for change in model.tally.changes()

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from aioli.evaluate.class_scores import ClassScores
-from aioli.evaluate.history import History
+from aioli.evaluate.history import History, Point
 from aioli.evaluate.loop import Announced
 from aioli.evaluate.score_functions import SMOOTHING
 from aioli.evaluate.scoring import Scoring
@@ -97,10 +97,10 @@ class Tally:
         return self._scoring.windows
 
     @property
-    def history(self) -> History:
-        """How it stood, at points that double in four steps."""
+    def history(self) -> list[Point]:
+        """How it stood at points that double in four steps, and how it stands now."""
         self._gather()
-        return self._history
+        return self._history.up_to(self._counted)
 
     def changes(self) -> list[Change]:
         """Return where the loss has changed by a step: drift."""
