@@ -13,7 +13,7 @@ import pytest
 import aioli
 from aioli import AIOLI, Auto, ClassAIOLI
 from aioli.cli import main
-from aioli.commands.told import ball_of
+from aioli.commands.findings import ball_of
 from aioli.evaluate.class_hindsight import best_in_class_ball, classes_seen
 from aioli.store.models import load_model
 from aioli.streams.filestream import FileStream, Reading

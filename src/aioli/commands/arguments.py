@@ -1,4 +1,4 @@
-"""The options of the command as the shell gives them, parsed into what each command takes."""
+"""Parses the options of the command, as the shell gives them, into what each command takes."""
 
 import argparse
 from typing import TYPE_CHECKING, Any

@@ -1,4 +1,4 @@
-"""`aioli run --by COLUMN`: one model a key, all of which add to a global one; what is told of the keys."""
+"""`aioli run --by COLUMN` plays one model a key beside a global one: makes the fleet, and reports on its keys."""
 
 import math
 from typing import NamedTuple
@@ -45,7 +45,7 @@ def key_figures(scores: KeyScores) -> dict[str, object]:
 
 
 class KeyFacts(NamedTuple):
-    """What is told of one key's model."""
+    """The figures of one key's model that the summary and the page show."""
 
     key: str
     rows: int

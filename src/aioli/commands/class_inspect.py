@@ -1,4 +1,4 @@
-"""What a saved model of K classes knows."""
+"""Prints what a saved model of K classes knows, for `aioli inspect`."""
 
 from aioli.commands.display import as_json as json_of
 from aioli.commands.display import as_lines

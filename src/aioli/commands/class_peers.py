@@ -1,4 +1,4 @@
-"""Learners of K classes of other libraries, untuned: each says a row's probabilities, then learns the row.
+"""Wraps untuned learners of K classes of other libraries: each predicts a row's probabilities, then learns the row.
 
 They are told how many classes there are; scaled columns are what their users give them.
 """
@@ -204,7 +204,7 @@ class BoostingRefitted(ClassPeerBase):
 
 
 class Persistence(ClassPeerBase):
-    """The last label again: what every learner of an ordered stream must beat."""
+    """Predicts the last label again: the baseline that every learner of an ordered stream must beat."""
 
     _last: int | None = None
 

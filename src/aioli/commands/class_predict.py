@@ -1,4 +1,4 @@
-"""Predictions of a model of K classes: frames of probabilities, scored where the file has the label."""
+"""Predicts rows by a model of K classes, and scores the predictions where the file has the label."""
 
 from collections.abc import Iterable, Iterator, Sequence
 

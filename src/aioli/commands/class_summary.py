@@ -1,4 +1,4 @@
-"""The figures and the page of a run of K classes."""
+"""Computes the figures of a run of K classes that its summary shows, and writes its page."""
 
 from collections.abc import Sequence
 from dataclasses import asdict

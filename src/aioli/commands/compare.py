@@ -16,6 +16,7 @@ from aioli.commands.class_peers import CLASS_LIBRARIES, class_peers_of
 from aioli.commands.compared_classes import classes_of
 from aioli.commands.comparison_display import ComparisonDisplay, columns_of_text
 from aioli.commands.display import as_json, finite
+from aioli.commands.findings import certificate_of
 from aioli.commands.joined_labels import check_some_met, join_sentences
 from aioli.commands.learner_spec import learner_for, names_classes, show_to_adversary
 from aioli.commands.options import ComparisonOptions, check_answers
@@ -23,7 +24,6 @@ from aioli.commands.output_paths import check_apart, check_page
 from aioli.commands.peers import LIBRARIES, peers_of
 from aioli.commands.run_page import write_report
 from aioli.commands.summary import check_both_classes, check_rows, find_regret
-from aioli.commands.told import certificate_of
 from aioli.errors import AioliError, FileRefused
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.comparison import UNTIMED, ClassPeer, Clock, Comparison, Peer

@@ -1,4 +1,4 @@
-"""The classes of a stream that is compared: peers must be told how many there are before the first row."""
+"""Finds the classes of a stream that is compared: peers must know how many there are before the first row."""
 
 from collections.abc import Sequence
 from dataclasses import replace

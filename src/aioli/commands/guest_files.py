@@ -1,4 +1,4 @@
-"""Models of other libraries that take a seat beside Auto's experts, from files: joblib, which runs code, and ONNX."""
+"""Reads models of other libraries, to play beside Auto's experts, from files: joblib, which runs code, and ONNX."""
 
 import importlib
 import importlib.util

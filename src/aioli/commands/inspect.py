@@ -1,4 +1,4 @@
-"""`aioli inspect`: what a saved model knows, read without running anything that is in the file."""
+"""`aioli inspect` prints what a saved model knows; nothing that is in the file is run."""
 
 from dataclasses import asdict
 

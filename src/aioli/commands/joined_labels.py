@@ -1,4 +1,4 @@
-"""What `aioli run --labels` says of rows and labels that did not meet."""
+"""Counts the rows and labels of `aioli run --labels` that found no partner, and words that for the summary."""
 
 from dataclasses import asdict
 

@@ -1,4 +1,4 @@
-"""A learner by its name, with parameters or without: `Auto`, `AIOLI`, `AIOLI(radius=2, forgetting=0.999)`."""
+"""Makes a learner from its name, with parameters or without: `Auto`, `AIOLI(radius=2, forgetting=0.999)`."""
 
 import ast
 from collections.abc import Sequence

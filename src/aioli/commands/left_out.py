@@ -1,4 +1,4 @@
-"""What a run says of rows that it did not learn from: rows without a label, and rows that were left out."""
+"""Reports the rows that a run did not learn from: those without a label, and those that could not be used."""
 
 from aioli.evaluate.run import Run
 from aioli.streams.filestream import FileStream

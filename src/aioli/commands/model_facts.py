@@ -1,6 +1,6 @@
-"""What is told of every saved model, whatever the number of its classes."""
+"""Collects and prints what `aioli inspect` shows of every saved model, whatever the number of its classes."""
 
-from aioli.commands.told import ball_of, certificate_of
+from aioli.commands.findings import ball_of, certificate_of
 from aioli.learners.protocol import AnyLearner, mixes
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.encoding import column_kinds

@@ -1,4 +1,4 @@
-"""The options of `aioli run` and `aioli compare`, parsed; they open the stream that is played."""
+"""Holds the parsed options of `aioli run` and `aioli compare`, checks them, and opens the stream that they name."""
 
 import json
 from collections.abc import Sequence

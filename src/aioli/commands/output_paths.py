@@ -1,4 +1,4 @@
-"""The paths that a command reads and writes: no result goes over what is read, or over another result."""
+"""Refuses paths by which a result would overwrite what is read, or another result."""
 
 from collections.abc import Iterable
 from pathlib import Path

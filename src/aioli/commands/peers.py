@@ -1,4 +1,4 @@
-"""River, Vowpal Wabbit and scikit-learn as they come, untuned: each says a row's probability, then learns the row.
+"""Wraps River, Vowpal Wabbit and scikit-learn, untuned: each predicts a row's probability, then learns the row.
 
 They play as their own users would run them. Of a file with columns, River and Vowpal Wabbit are given the rows as they
 are: River scales numbers and one-hot encodes words, Vowpal Wabbit hashes names and words. scikit-learn is given encoded

@@ -1,4 +1,4 @@
-"""`aioli predict`: the probabilities of new rows, from a model that `aioli run --save` wrote; nothing is learned."""
+"""`aioli predict` writes the probabilities of new rows by a model that `aioli run --save` wrote; it learns nothing."""
 
 import sys
 from collections import deque

@@ -1,4 +1,4 @@
-"""Predictions printed as they are made: a line a row, flushed when its rows have been played."""
+"""Prints predictions as they are made: a line a row, flushed when its rows have been played."""
 
 from collections.abc import Sequence
 from typing import TextIO

@@ -1,14 +1,14 @@
-"""The page of a run: gathers what it shows."""
+"""Gathers what the page of a run shows."""
 
 import time
 from collections.abc import Sequence
 
 from aioli import __version__
 from aioli.commands.class_summary import write_class_report
+from aioli.commands.findings import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
 from aioli.commands.joined_labels import join_sentences
 from aioli.commands.left_out import left_out_sentences
 from aioli.commands.options import Options
-from aioli.commands.told import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.column_summary import summarize_columns
 from aioli.evaluate.effects import coefficients, effects, unit_of

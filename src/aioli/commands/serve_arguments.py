@@ -1,4 +1,4 @@
-"""The arguments of `aioli serve` and `aioli service`, and the calls they become; loads nothing else until then."""
+"""Declares the arguments of `aioli serve` and `aioli service`; the code of the service is loaded when one is called."""
 
 import argparse
 

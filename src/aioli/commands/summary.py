@@ -8,11 +8,11 @@ from dataclasses import asdict
 from aioli.commands.class_predict import class_names
 from aioli.commands.class_summary import class_details, class_figures
 from aioli.commands.display import as_json, as_lines
+from aioli.commands.findings import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
 from aioli.commands.joined_labels import check_some_met, join_counts, join_sentences
 from aioli.commands.left_out import left_out
 from aioli.commands.options import STANDARD_OUTPUT, RunOptions
 from aioli.commands.run_page import write_report
-from aioli.commands.told import ball_of, certificate_of, changes_of, proven_sentence, warnings_of
 from aioli.errors import AioliError
 from aioli.evaluate.class_scores import ClassScores
 from aioli.evaluate.run import Run

@@ -1,4 +1,4 @@
-"""A few rows that stand for all rows of a stream, against which effects of columns are told."""
+"""Samples a few rows that stand for all rows of a stream, against which effects of columns are measured."""
 
 import math
 from typing import Self
@@ -93,7 +93,7 @@ class RowSample(Observer):
 
 
 class Background:
-    """Rows to tell effects against, their average, and quantiles of each feature.
+    """Holds the rows against which effects are measured, their average, and quantiles of each feature.
 
     A snapshot holds the average and the quantiles and no row; so one that is restored has one row, the average.
 

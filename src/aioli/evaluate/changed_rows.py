@@ -1,4 +1,4 @@
-"""Rows with some features changed, dense or CSR."""
+"""Makes copies of rows, dense or CSR, with some features changed."""
 
 from collections.abc import Sequence
 

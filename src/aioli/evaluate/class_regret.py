@@ -1,4 +1,4 @@
-"""The regret of a run of K classes, found in hindsight: a second pass over the stream, where that can be afforded."""
+"""Finds the regret of a run of K classes in hindsight, by a second pass over the stream where that is affordable."""
 
 import math
 from collections.abc import Iterable

@@ -1,4 +1,4 @@
-"""Rows of more than two classes, on their way to a learner: their labels, and the turn when the third class comes."""
+"""Brings rows of classes to a learner: names their labels, and turns a learner of two when a third class comes."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-r"""What each column of the file does to what the learner itself announces, whatever the learner is.
+r"""Measures what each column of the file does to the probabilities of a learner, whatever the learner is.
 
 A column is changed and everything else stays: over a few rows of the stream (`evaluate.background`) the column takes
 each of its usual values, and what the learner then announces is averaged. Its importance is $\overline{|z' - z|}$,

@@ -1,4 +1,4 @@
-"""The columns of a stream as a report lists them: kind, missing values, least, mean and greatest."""
+"""Summarises the columns of a stream for a report: kind, missing values, least, mean and greatest."""
 
 from dataclasses import dataclass
 

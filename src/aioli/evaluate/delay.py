@@ -1,4 +1,4 @@
-"""How late labels come: by rows, in batches, by time, or each at a time of its own."""
+"""Describes how late labels come: by rows, in batches, by time, or each at a time of its own."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""A player whose labels come late: rows are announced when they come, and learned when their labels do."""
+"""Plays a learner whose labels come late: rows are predicted when they come, and learned when their labels do."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable

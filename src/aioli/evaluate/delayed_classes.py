@@ -1,4 +1,4 @@
-"""A player of K declared classes whose labels come late."""
+"""Plays a learner of K declared classes whose labels come late."""
 
 from dataclasses import replace
 

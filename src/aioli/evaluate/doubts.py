@@ -1,4 +1,4 @@
-"""Columns that look as if they should not be learned from: identifiers, constants, copies of the label."""
+"""Finds columns that should probably not be learned from: identifiers, constants, copies of the label."""
 
 from collections.abc import Sequence
 

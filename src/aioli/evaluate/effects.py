@@ -1,4 +1,4 @@
-r"""What each column does to the probability, as far as a learner can say it in one number a column.
+r"""Computes what each column does to the probability, for learners that have one number a column.
 
 The state is a quadratic $(\theta - w)^\top A(\theta - w)$ in nats, as if θ were normal with mean w and covariance
 $\tfrac12A^{-1}$. A learner that is linear in its columns, or Auto's linear expert of the largest share, is read as

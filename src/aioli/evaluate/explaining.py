@@ -28,7 +28,7 @@ BACKGROUND = "background"  # the part of a saved stream that holds the average r
 
 @dataclass(frozen=True)
 class Explainer:
-    """A learner, the rows against which it is explained, and the columns behind its features."""
+    """Explains a learner by its columns, against a sample of rows."""
 
     learner: Learner
     background: Background

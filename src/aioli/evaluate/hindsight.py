@@ -1,4 +1,4 @@
-"""The comparator of every regret: the best fixed θ of the ball, known only when the stream is over."""
+"""Finds the comparator of every regret: the best fixed θ of the ball, known only when the stream is over."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""The history of a run: its losses, certificate and shares at points close enough to draw curves through."""
+"""Records the history of a run: losses, certificate and shares, at points close enough to draw curves through."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""One key of a run with one model a key, as tables show it."""
+"""The figures of one key, in a run with one model a key, that a line of a table shows."""
 
 from dataclasses import dataclass
 
@@ -7,7 +7,7 @@ __all__ = ["KeyLine"]
 
 @dataclass(frozen=True)
 class KeyLine:
-    """One key on the page.
+    """The figures of one key on the page.
 
     Attributes
     ----------

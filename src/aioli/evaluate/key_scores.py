@@ -1,4 +1,4 @@
-"""Scores by key: who is hard to predict, who is new, and whose recent rows go worse than those before."""
+"""Scores each key: which are hard to predict, which are new, and whose recent rows go worse than earlier ones."""
 
 import math
 from typing import Self

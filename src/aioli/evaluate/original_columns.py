@@ -1,4 +1,4 @@
-"""Which features belong to which column of the file: a number has one, a category one for each of its values."""
+"""Finds which features belong to which column of the file: a number has one, a category one for each of its values."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,7 +19,7 @@ RARE = {"rare categories, bucket": "rare categories", "rare words, bucket": "rar
 
 @dataclass
 class OriginalColumn:
-    """A column as its owner knows it, and the places of its features.
+    """A column of the user's file, and the places of its features.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""The progressive loop of the library: predict each row, then learn it, and say how it goes, as it goes."""
+"""Plays a stream from Python: predicts each row, then learns it, and yields the scores so far on the way."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""The regret of a run, found in hindsight: a second pass over the stream, where memory can hold it."""
+"""Finds the regret of a run in hindsight, by a second pass over the stream where memory can hold it."""
 
 from collections.abc import Iterable
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Rows that have been announced and wait for labels that come at times of their own, in any order."""
+"""Queues predicted rows whose labels come at times of their own, in any order."""
 
 from bisect import bisect_right, insort
 from itertools import groupby

@@ -1,4 +1,4 @@
-"""Scores of learners that give some classes no probability at all: each is smoothed as is best for it in hindsight."""
+"""Scores learners that give some classes no probability at all: each is smoothed as is best for it in hindsight."""
 
 from collections.abc import Sequence
 

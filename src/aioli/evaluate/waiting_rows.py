@@ -1,4 +1,4 @@
-"""Rows that have been announced and wait for their labels, in the order in which they came."""
+"""Queues predicted rows that wait for their labels, in the order in which they came."""
 
 from collections import deque
 from dataclasses import dataclass

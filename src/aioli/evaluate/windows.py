@@ -1,4 +1,4 @@
-r"""Equal windows of a run of any length: loss, base rate and AUC along the rows, and where the loss changed.
+r"""Counts a run in equal windows: loss, base rate and AUC along the rows; finds where the loss changed.
 
 A run's length is not known beforehand: windows are of one row at first, and whenever there are more than 128 of them,
 each two become one. So at the end there are 64 to 128 windows of equal size, the last one shorter, in memory that does

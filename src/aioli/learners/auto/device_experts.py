@@ -1,4 +1,4 @@
-"""The experts of `Auto` on a device: which of them play there, and how blocks of rows train them."""
+"""Plays the experts of `Auto` on a device: those that can, trained on blocks of rows."""
 
 import warnings
 from collections.abc import Iterator, Sequence

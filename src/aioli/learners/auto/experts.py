@@ -1,4 +1,4 @@
-"""The experts of Auto: which learners, on which view of a row, and why these."""
+"""Lists the experts of Auto: which learners play on which view of a row, and why these."""
 
 from dataclasses import dataclass, replace
 

@@ -1,4 +1,4 @@
-"""The player for rows of numbers and categories, or of columns that have become many: narrow and wide side by side."""
+"""Plays rows of numbers and categories, or of columns that have become many: an ensemble and wide experts together."""
 
 import math
 from collections.abc import Sequence

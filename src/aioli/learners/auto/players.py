@@ -1,4 +1,4 @@
-"""Who plays the rows of Auto, by its parameters: linear experts, companions that bend beside them, or wide experts."""
+"""Chooses who plays the rows of Auto, by its parameters: linear experts, non-linear companions, or wide experts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

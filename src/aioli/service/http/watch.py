@@ -5,7 +5,7 @@ import logging
 import sys
 import time
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from typing import TextIO
 
@@ -25,7 +25,7 @@ class Requests:
         self.started = time.time()
         self.counts: Counter[tuple[str, int]] = Counter()
         self.seconds: dict[str, list[int]] = {}
-        self.sums: Counter[str] = Counter()
+        self.sums: defaultdict[str, float] = defaultdict(float)
 
     def count(self, kind: str, status: int, seconds: float) -> None:
         """Take in one request."""
@@ -33,7 +33,7 @@ class Requests:
         if kind not in self.seconds:
             self.seconds[kind] = [0] * (len(BOUNDS) + 1)
         self.seconds[kind][bisect_left(BOUNDS, seconds)] += 1
-        self.sums[kind] += seconds  # type: ignore[assignment]  # a Counter adds seconds too
+        self.sums[kind] += seconds
 
     def quantile(self, kind: str, q: float) -> float | None:
         """Return the bound of seconds below which this part of a kind's requests was answered; None if none came."""

@@ -1,4 +1,4 @@
-"""What is told of a run in words: its certificate, where the loss changed, columns that should be looked at."""
+"""Words the findings of a run: its certificate, where its loss changed, and columns that should be looked at."""
 
 import math
 
