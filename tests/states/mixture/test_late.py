@@ -232,11 +232,21 @@ def test_the_base_rate_is_heard_more_where_few_labels_speak_for_the_experts(rng:
     assert heard["told by order"] > heard["shuffled"] + 0.5  # nearer to the log-odds of seven in ten
 
 
-def test_log_odds_are_pooled_by_the_experts_shares() -> None:
+def test_log_odds_are_pooled_by_the_experts_prior_shares() -> None:
     mixture = Mixture(np.array([1.0, 3.0]))
     layer = LateMixture(mixture.prior, mixture.shares)
+    layer.shares[:] = [0.9, 0.1]  # whatever the mixture has learned
     kept = layer.announce(mixture, np.array([[2.0, -1.0], [40.0, -40.0]]))[1][:, 2:]
     assert_allclose(kept[:, late_loops.POOLED], [0.25 * 2.0 - 0.75, 0.25 * 12.0 - 0.75 * 12.0])
+
+
+def test_an_expert_is_not_negligible_while_the_pool_that_it_is_in_is_heard() -> None:
+    layer = LateMixture(np.ones(3), np.ones(3))
+    layer.shares[:] = [0.999, 0.001, 0.0]
+    layer.experts[0] = [0.5, 0.499, 0.001]
+    assert layer.negligible().tolist() == [False, False, True]
+    layer.numbers[late_loops.SHARES + late_loops.POOLED] = 0.01
+    assert layer.negligible().tolist() == [False, True, True]
 
 
 def test_a_snapshot_is_the_same_layer() -> None:

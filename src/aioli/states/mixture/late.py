@@ -6,8 +6,8 @@ likelihoods at once jumps to whoever fitted the last batch. So from the first la
 the probabilities that they announced when the row came:
 
 - the experts' own mixture, with shares of its own;
-- the experts' log-odds pooled by the same shares, $\sum_i w_i z_i$: where experts lack the same labels they err apart,
-  and errors of log-odds cancel;
+- the experts' log-odds pooled by their prior shares, $\sum_i \pi_i z_i$: where experts lack the same labels they err
+  apart, and errors of log-odds cancel, the more of them there are;
 - a stacker on the mixture, as the others are, whose steps are four over the delay;
 - the base rate, $\ln\frac{\text{ones}}{\text{zeros}}$ of the labels known;
 - the whole of the other mixture, its memory of labels faded.
@@ -60,6 +60,7 @@ from aioli.states.mixture.late_loops import (
     NOBODY,
     NUMBERS,
     ONES,
+    POOLED,
     PRIOR,
     RATE,
     RUNS,
@@ -144,9 +145,10 @@ class LateMixture:
         return float(lower + upper)
 
     def negligible(self, heard: float | Vector = HEARD) -> Vector:
-        """Return which experts have no influence here, as the mixture's own `negligible` does."""
+        """Return which experts have no influence here, as the mixture's own `negligible` does, nor in the pool."""
         said = np.abs(self.stacker[0, 2 : 2 + self.shares.size])
-        return np.asarray((self.shares < 0.01) & (said < heard))
+        pooled = self.numbers[SHARES + POOLED] * self.experts[0]
+        return np.asarray((self.shares < 0.01) & (pooled < 0.01) & (said < heard))
 
     def retire(self, expert: int) -> None:
         """Take an expert out that keeps its place: its share goes to the others."""

@@ -45,6 +45,7 @@ __all__ = [
     "NOBODY",
     "NUMBERS",
     "ONES",
+    "POOLED",
     "PRIOR",
     "PROMPT",
     "RATE",
@@ -59,7 +60,7 @@ __all__ = [
 
 MEMBERS = 5
 EXPERTS, POOLED, STACKED, BASE_RATE, PROMPT = range(MEMBERS)
-MEMBER_PRIOR = (0.06, 0.30, 0.08, 0.01, 0.55)  # where order says nothing, what is trained in time is best
+MEMBER_PRIOR = (0.18, 0.18, 0.08, 0.01, 0.55)  # where order says nothing, what is trained in time is best
 MEMORY = MEMBERS + 3  # numbers of an announcement's memory behind the experts' log-odds: the members', then these
 WHOLE, LAST, MEAN = range(MEMBERS, MEMORY)
 
@@ -71,7 +72,7 @@ NUMBERS = RUNS + 4
 NOBODY = -1.0  # the last label, before there is one
 
 # over the longest delay: the rates at which the experts' and the members' shares begin to be learned from late labels
-FIRST_RATE, FIRST_UPPER_RATE = 0.5, 16.0
+FIRST_RATE, FIRST_UPPER_RATE = 4.0, 16.0
 STEP = 4.0  # over the delay: of the stacker's steps
 FEW = 2.5  # m/r: where so few labels speak for the experts, the base rate is heard twice as much as by its share
 SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
@@ -180,7 +181,7 @@ def announce_rows_late(
         mixed = odds_of_shares(experts[1], yes, no)
         describe_late(experts[0], z, mixed, last, mean, f)
         copy_numbers(z, kept[t])
-        said[EXPERTS], said[POOLED] = mixed, pooled_odds(experts[1], z)
+        said[EXPERTS], said[POOLED] = mixed, pooled_odds(experts[0], z)
         said[STACKED], said[BASE_RATE] = stacked_late(stacker, f, mixed), base_rate
         said[WHOLE] = mixed_odds(heard, said[:MEMBERS])
         said[LAST], said[MEAN] = last, mean
