@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from auto_memory import ensemble_of, example_stream, memory, resumed_from_file
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli import Auto
 from aioli.errors import SnapshotRefused
@@ -134,6 +134,17 @@ def test_threads_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
         learners.append(Auto())
         learners[-1].learn_many(X, y)
     assert memory(learners[0]) == memory(learners[1])
+
+
+def test_threads_change_nothing_in_batches_whose_labels_come_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = example_stream(n=300, d=3)
+    told = []
+    for threads in (1, 4):
+        monkeypatch.setattr(side_by_side, "threads", lambda count=threads: count)
+        learner = Auto()
+        said = [learner.learn_batch(X[first : first + 100], y[first : first + 100]) for first in (0, 100, 200)]
+        told.append(np.concatenate([*said, learner.predict_many(X), [learner.loss]]))
+    assert_array_equal(*told)
 
 
 def test_an_expert_to_whom_nobody_listens_retires() -> None:

@@ -31,11 +31,14 @@ class Companion(ABC):
         Whether it has failed, and must not be heard any more.
     joined_later
         Whether there are files of ensembles from before such companions were there, which go on without.
+    in_callers_thread
+        Whether the thread that called the ensemble must call it too: it may hold code of the user's, and warns.
     """
 
     names: tuple[str, ...]
     dismissed: bool = False
     joined_later: bool = False
+    in_callers_thread: bool = False
 
     @abstractmethod
     def consult(self, X: Matrix) -> Matrix:

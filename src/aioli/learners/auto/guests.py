@@ -57,6 +57,8 @@ class GuestCompanion(Companion):
         so much), or every so many rows; None where it plays as it is.
     """
 
+    in_callers_thread = True
+
     def __init__(self, name: str, model: object, refit: str | int | None) -> None:
         self.names = (f"guest: {name}",)
         self.name = name

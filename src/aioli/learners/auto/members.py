@@ -3,15 +3,19 @@
 import copy
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 import numpy as np
 
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["Members"]
+
+MANY = 64  # rows from which a thread for each companion costs nothing beside what companions do
 
 
 class Members:
@@ -48,21 +52,36 @@ class Members:
 
     def consult(self, X: Matrix, linear: Vector) -> Matrix:
         """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
-        Z = np.zeros((len(X), self.count))
-        Z[:, 0] = linear
-        for part, companion in zip(self._parts, self.companions, strict=True):
-            if companion is not None:
-                Z[:, part] = companion.consult(X)
-        fill_abstentions(Z)
-        return Z
+        return self._heard(linear, lambda companion: companion.consult(X))
 
     def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
         """Let the companions learn the rows; return the log-odds of every member before the labels."""
-        Z = np.zeros((len(X), self.count))
+        return self._heard(linear, lambda companion: companion.play(X, y, weights))
+
+    def _heard(self, linear: Vector, say: Callable[[Companion], Matrix]) -> Matrix:
+        """Return the log-odds of every member, given those of the linear experts.
+
+        Companions know nothing of each other: each has a thread where rows are many and cores are free, which changes
+        no bit of what is said or learned.
+        """
+        Z = np.zeros((len(linear), self.count))
         Z[:, 0] = linear
+
+        def hear(part: slice, companion: Companion) -> None:
+            Z[:, part] = say(companion)
+
+        many = len(linear) >= MANY
+        tasks: list[Callable[[], None]] = []
         for part, companion in zip(self._parts, self.companions, strict=True):
-            if companion is not None:
-                Z[:, part] = companion.play(X, y, weights)
+            if companion is None:
+                continue
+            if many and not companion.in_callers_thread:
+                tasks.append(partial(hear, part, companion))
+            else:
+                hear(part, companion)
+        if tasks:
+            with one_blas_thread():  # asked for by the caller: of several threads, BLAS listens to the first
+                do_all(tasks)
         fill_abstentions(Z)
         return Z
 

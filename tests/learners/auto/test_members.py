@@ -1,0 +1,56 @@
+"""The members of Auto's mixture: who says what, and on whose thread."""
+
+import threading
+from typing import Self
+
+import numpy as np
+import pytest
+from numpy.testing import assert_array_equal
+
+from aioli.learners.auto.companions import Companion
+from aioli.learners.auto.members import MANY, Members
+from aioli.numerics import threads as side_by_side
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
+
+
+class Says(Companion):
+    """Say one number of every row, and remember the thread that asked."""
+
+    def __init__(self, number: float, in_callers_thread: bool) -> None:
+        self.names = (f"says {number}",)
+        self.number, self.in_callers_thread = number, in_callers_thread
+        self.asked_by: list[int] = []
+
+    def consult(self, X: Matrix) -> Matrix:
+        self.asked_by.append(threading.get_ident())
+        return np.full((len(X), 1), self.number)
+
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        del y, weights
+        return self.consult(X)
+
+    def grow(self, columns: int) -> None:
+        del columns
+
+    def snapshot(self) -> Snapshot:
+        return Snapshot("Says")
+
+    def recalled(self, snapshot: Snapshot) -> Self:
+        del snapshot
+        return self
+
+
+@pytest.mark.parametrize("rows", [1, MANY])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_every_companion_is_heard_in_its_place_and_a_guest_by_the_callers_thread(
+    rows: int, threads: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(side_by_side, "threads", lambda: threads)
+    companions = [Says(1.0, False), Says(2.0, True), Says(np.nan, False), Says(4.0, False)]
+    members = Members(companions)
+    X, linear = np.zeros((rows, 2)), np.full(rows, 0.5)
+    expected = np.tile([0.5, 1.0, 2.0, 0.5, 4.0], (rows, 1))  # who abstains is heard as the linear experts
+    assert_array_equal(members.consult(X, linear), expected)
+    assert_array_equal(members.play(X, linear, np.ones(rows), np.ones(rows)), expected)
+    assert companions[1].asked_by == [threading.get_ident()] * 2
