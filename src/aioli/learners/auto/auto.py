@@ -4,13 +4,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from aioli.errors import CapabilityMissing, ParameterRefused
-from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
-from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
-from aioli.learners.auto.experts import Expert, experts_within, with_budget
+from aioli.learners.auto.experts import experts_within, with_budget
 from aioli.learners.auto.narrow_and_wide import NarrowAndWide
-from aioli.learners.auto.players import Player, PlayersOf
-from aioli.learners.base import ColumnLearner
+from aioli.learners.auto.players import Player, PlayersOf, linear_experts_of
+from aioli.learners.auto.through_player import ThroughPlayer
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.learners.parameters import with_parameters
 from aioli.learners.parametrised import Parametrised
@@ -18,8 +16,6 @@ from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.learners.wide import Wide
 from aioli.learners.wide_rows import MANY_COLUMNS, is_wide
-from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import sigmoid
 from aioli.outcomes.class_labels import Classes, Label
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
@@ -32,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["Auto"]
 
 
-class Auto(Parametrised, RemembersParts, ColumnLearner):
+class Auto(Parametrised, RemembersParts, ThroughPlayer):
     r"""Online logistic regression without a parameter: a mixture of AIOLI learners that tracks the best, and beats it.
 
     Nobody who streams data knows B, λ or whether the world drifts. Here eleven learners play side by side, on views of
@@ -106,7 +102,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
     'kernel: random features'
     """
 
-    capabilities = ColumnLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
+    capabilities = ThroughPlayer.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
 
     def __new__(
         cls,
@@ -153,74 +149,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         if guests:
             self.capabilities -= {Capability.SAVES}
         self._player: Player = self._players.fresh()
-        self._begun = False  # from the first row on, the player stays
-
-    # ---- one row
-
-    def predict(self, x: object) -> float:
-        """Return the probability that the row's label is 1; changes nothing."""
-        return sigmoid(self.predict_logit(x))
-
-    def predict_logit(self, x: object) -> float:
-        """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        player = self._player if self._begun else self._player_of(x, single=True)
-        return player.predict_logit(x)
-
-    def announce(self, x: object) -> Announcement:
-        """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
-        player = self._player if self._begun else self._player_of(x, single=True)
-        announced = player.announce(x)
-        self._player = player
-        return announced
-
-    def learn(
-        self, x: object, y: object, weight: float = 1.0, logit: float | None = None, announced: Late = None
-    ) -> float:
-        """Learn from one row and its label; returns the probability announced before the label.
-
-        `weight`, `logit` and `announced` as in `AIOLI.learn`. With `announced`, the experts learn the row, and their
-        shares and the stackers learn from what was announced, at rates that fit the delay (`states.mixture.late`).
-        """
-        if self._begun:
-            return self._player.learn(x, y, weight, logit, announced)
-        player = self._player_of(x, single=True)
-        p = player.learn(x, y, weight, logit, announced)
-        self._begin(player)
-        return p
-
-    # ---- many rows
-
-    def predict_logit_many(self, X: object) -> Vector:
-        """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
-        player = self._player if self._begun else self._player_of(X)
-        return player.predict_logit_many(X)
-
-    def announce_many(self, X: object) -> Announcements:
-        """Return what `announce` does, for every row: all before the first of their labels."""
-        player = self._player if self._begun else self._player_of(X)
-        announced = player.announce_many(X)
-        self._player = player
-        return announced
-
-    def learn_many(
-        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateMany = None
-    ) -> Vector:
-        """Play the rows in order; returns each row's probability before its label.
-
-        The same game as `learn` row by row, at the speed of compiled loops. If one row is not a row, nothing is learned
-        from any.
-        """
-        player = self._player if self._begun else self._player_of(X)
-        p = player.learn_many(X, y, weights, logits, announced)
-        self._begin(player)
-        return p
-
-    def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
-        """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
-        player = self._player if self._begun else self._player_of(X)
-        p = player.learn_batch(X, y, weights)
-        self._begin(player)
-        return p
+        self._begun = False
 
     # ---- what it knows
 
@@ -235,53 +164,15 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
         return self._player.certificate(tight)
 
     @property
-    def certifying_expert(self) -> Expert | None:
-        """The expert whose certificate is the mixture's; None where rows are wide."""
-        return None if isinstance(self._player, Wide) else self._player.certifying_expert
-
-    @property
     def _linear_experts(self) -> DenseEnsemble | None:
-        """The ensemble of the linear experts; None where rows are wide."""
-        player = self._player
-        if isinstance(player, NarrowAndWide) and player.narrow.n_features_ == player.n_features_:
-            player = player.narrow
-        if isinstance(player, BendingEnsemble):
-            return player.dense
-        return player if isinstance(player, DenseEnsemble) else None
+        """The ensemble of the linear experts; None where they do not read all columns."""
+        dense = linear_experts_of(self._player)
+        return None if dense is None or dense.n_features_ != self.n_features_ else dense
 
     @property
     def _linear_experts_alone(self) -> DenseEnsemble | None:
         """The ensemble of the linear experts where nothing else plays; None where something does."""
         return self._player if isinstance(self._player, DenseEnsemble) else None
-
-    @property
-    def rounds(self) -> int:
-        """How many rows it has learned from."""
-        return self._player.rounds
-
-    @property
-    def loss(self) -> float:
-        """The sum of its losses so far, in nats."""
-        return self._player.loss
-
-    @property
-    def n_features_(self) -> int | None:
-        """How many columns a row has; None before the first row."""
-        return self._player.n_features_
-
-    @property
-    def weights_(self) -> dict[str, float]:
-        """How much of the mixture each expert holds now: 0 if it has retired."""
-        return self._player.weights_
-
-    @property
-    def feature_names_(self) -> list[str] | None:
-        """Names of the columns; None until given."""
-        return self._player.feature_names_
-
-    @feature_names_.setter
-    def feature_names_(self, names: Sequence[str] | None) -> None:
-        self._player.feature_names_ = names
 
     # ---- its life
 
@@ -318,9 +209,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
                 f"rows of {self.n_features_} columns do not go on with a third class; more than {MANY_COLUMNS} columns "
                 "are for two classes only"
             )
-        narrow = self._player.narrow if isinstance(self._player, NarrowAndWide) else self._player
-        linear = narrow.dense if isinstance(narrow, BendingEnsemble) else narrow
-        dense = linear if isinstance(linear, DenseEnsemble) and self._begun else None
+        dense = linear_experts_of(self._player) if self._begun else None
         if dense is not None and dense.n_features_ != self.n_features_:  # columns that only wide experts have read
             columns = (self.n_features_ or 0) - (dense.n_features_ or 0)
             dense = DenseEnsemble.restore(dense.snapshot()).grow(columns)
@@ -402,17 +291,7 @@ class Auto(Parametrised, RemembersParts, ColumnLearner):
             self._player = self._players.fresh()  # until the first row, who plays is open
             self._player.feature_names_ = names
 
-    def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
-        self._player = self._player if self._begun else self._player_of(X)
-        return self._player._announce_within(X)
-
-    def _learn_within(self, X: object, y: object, weights: object, delayed: Delayed) -> Vector:
-        player = self._player if self._begun else self._player_of(X)
-        p = player._learn_within(X, y, weights, delayed)
-        self._begin(player)
-        return p
-
     def _begin(self, player: Player) -> None:
-        self._player, self._begun = player, player.n_features_ is not None
+        super()._begin(player)
         if isinstance(player, DenseEnsemble) and player.on_fixed_columns:
             self.capabilities |= {Capability.MERGES, Capability.SHARDS}

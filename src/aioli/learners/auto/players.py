@@ -15,7 +15,7 @@ from aioli.learners.auto.narrow_and_wide import NarrowAndWide
 from aioli.learners.wide import Wide
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["Dense", "Player", "PlayersOf"]
+__all__ = ["Dense", "Player", "PlayersOf", "linear_experts_of"]
 
 # budget: trees of the forest and random features that play beside the linear experts
 COMPANIONS = {"fast": None, "usual": (12, 128), "best": (20, 256)}
@@ -69,6 +69,13 @@ class PlayersOf:
         ):
             raise SnapshotRefused(f"in an Auto, others play than the budget {self.budget!r} allows")
         return player
+
+
+def linear_experts_of(player: Player) -> DenseEnsemble | None:
+    """Return the ensemble of linear experts within a player, which may read its first columns only; None in `Wide`."""
+    narrow = player.narrow if isinstance(player, NarrowAndWide) else player
+    linear = narrow.dense if isinstance(narrow, BendingEnsemble) else narrow
+    return linear if isinstance(linear, DenseEnsemble) else None
 
 
 def _bending_ensemble(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
