@@ -73,6 +73,18 @@ def test_a_snapshot_says_the_same_whenever_the_bits_were_trimmed() -> None:
         assert to_bytes(again.snapshot()) == to_bytes(ledger.snapshot())
 
 
+def test_the_last_announcements_are_settled_as_any_others_are() -> None:
+    together, apart = Ledger(), Ledger()
+    for count in [1, 7, 8, 0, 9, 500, 3, 20_000, 16]:
+        issue(together, 3)  # these wait
+        issue(together, count)
+        together.settle_last(count)
+        issue(apart, 3)
+        apart.settle(issue(apart, count))
+        for one, other in zip(together.snapshot().arrays.values(), apart.snapshot().arrays.values(), strict=True):
+            assert_array_equal(one, other)
+
+
 def test_how_late_a_label_is_counts_rows_announced_and_labels_learned_since() -> None:
     ledger = Ledger()
     first = ledger.issue(2, 5, np.zeros(2), np.empty((2, 0)))

@@ -197,7 +197,7 @@ class RowsLearner(NamedColumns, PredictsRows[Checked], ColumnLearner):
         except BaseException:
             self._withdraw(len(announced))
             raise
-        self._ledger.settle(announced)
+        self._ledger.settle_last(len(announced))
         self._learn_names(X)
         return announced.probabilities
 

@@ -112,6 +112,13 @@ class Ledger:
         bits = np.left_shift(1, places & 7).astype(np.uint8)
         np.bitwise_or.at(np.frombuffer(self._settled, np.uint8), places >> 3, bits)
 
+    def settle_last(self, count: int) -> None:
+        """Mark the last `count` announcements as having had their labels."""
+        begin, end = self.issued - count - self._first, self.issued - self._first
+        octets = slice(begin >> 3, (end + 7) >> 3)
+        bits = int.from_bytes(self._settled[octets], "little") | ((1 << count) - 1) << (begin & 7)
+        self._settled[octets] = bits.to_bytes(octets.stop - octets.start, "little")
+
     def delayed(self, announced: Announcements, rounds: int) -> Delayed:
         """Return what was announced, with the delay of each label in rows, were these learned in order after `rounds`.
 

@@ -46,7 +46,7 @@ def logits_of_rows(state: State, X: Matrix) -> Vector:
     if len(X) < MANY:
         return root_many(*centre_and_hedge(state, X))
     out, K = np.empty(len(X)), np.empty((MANY, state.width))
-    with one_blas_thread():
+    with one_blas_thread() if K.size >= LARGE_PRODUCT else nullcontext():
         for first in range(0, len(X), MANY):
             rows = X[first : first + MANY]
             products = np.matmul(rows, state.P, out=K[: len(rows)])
