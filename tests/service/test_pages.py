@@ -15,7 +15,7 @@ from aioli.service.pages import index_page, model_page
 sys.path.insert(0, str(Path(__file__).parents[1] / "report"))
 from browser import MISSING, browsing, found
 
-LATENCIES = [("predict", 0.001, 0.005), ("learn", None, None), ("infer", 0.5, float("inf"))]
+LATENCIES = [("predict", 0.001, 0.005), ("learn", None, None), ("status", 0.5, 2.5), ("infer", 0.5, float("inf"))]
 
 
 def test_a_page_shows_what_waits_and_the_charts_of_a_report(tmp_path: Path) -> None:
@@ -33,6 +33,7 @@ def test_a_page_shows_what_waits_and_the_charts_of_a_report(tmp_path: Path) -> N
         "Running log loss",
         "Are the probabilities honest?",
         "≤ 5 ms",
+        "≤ 2.5 s",
         "over a minute",
         "at most 100,000 wait",
         "Drift alarms",

@@ -77,7 +77,9 @@ def _latency_tiles(latencies: Latencies) -> list[Tile]:
 
 
 def _at_most(seconds: float) -> str:
-    return f"≤ {1e3 * seconds:g} ms" if seconds < math.inf else "over a minute"
+    if seconds == math.inf:
+        return "over a minute"
+    return f"≤ {seconds:g} s" if seconds >= 1.0 else f"≤ {1e3 * seconds:g} ms"
 
 
 def index_page(models: Sequence[Served], now: float, latencies: Latencies = ()) -> str:
