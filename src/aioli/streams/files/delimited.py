@@ -17,6 +17,7 @@ from aioli.streams.files.byte_window import Places
 from aioli.streams.files.cell_values import POINT, converted, is_missing, number_in
 from aioli.streams.files.cells import cell_text, label_in, refuse_row, texts_of
 from aioli.streams.files.dates import days_in
+from aioli.streams.files.delimited_columns import distinct_names, plan_columns
 from aioli.streams.files.parse_cells import Integers, RowArrays
 from aioli.streams.files.parse_uniform_rows import ends_of_cells, read_regular_rows, room_for_ends
 from aioli.streams.files.recognition import sample_size
@@ -24,7 +25,6 @@ from aioli.streams.files.table import (
     AS_PROGRAMS_WRITE,
     DATE,
     NUMBER,
-    SKIPPED,
     TEXT,
     Position,
     ReadAs,
@@ -74,7 +74,7 @@ class Delimited(TextReader):
         if header:
             self._window.go_on(self._window.start + len(first.encode()))
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(found)]
-        self._names = _distinct(names if header else [str(i + 1) for i in range(len(names))])
+        self._names = distinct_names(names if header else [str(i + 1) for i in range(len(names))])
         self._rows, self._room = 0, room_for_ends(1, 0)
         self._ended = False
         rows = sample_size(len(names))
@@ -164,7 +164,7 @@ class Delimited(TextReader):
         `keep` reads them without passing over them; `held` reads no more than the window holds.
         """
         window = self._window
-        codes, places, numbers, texts = _plan(self._names, kinds, label, notations)
+        codes, places, numbers, texts = plan_columns(self._names, kinds, label, notations)
         values, labels = np.empty((rows, len(numbers))), np.empty(rows)
         spans = np.empty((rows, len(texts), 2), dtype=np.int64)
         starts, odd = np.empty(rows, dtype=np.int64), np.empty((rows * len(codes), 4), dtype=np.int64)
@@ -283,43 +283,3 @@ class Delimited(TextReader):
 def _no_delimiter(delimiter: str, wanted: str) -> ParameterRefused:
     message = f"the delimiter is {delimiter!r}; it must be {wanted}"
     return ParameterRefused(message, parameter="delimiter", value=delimiter)
-
-
-def _plan(
-    names: list[str], kinds: dict[str, str], label: str | None, notations: Mapping[str, str]
-) -> tuple[Integers, NDArray[np.uint64], list[str], list[str]]:
-    """Return what the compiled reader does with each column and where to, and which are numbers and texts."""
-    codes, places = [], []
-    numbers: list[str] = []
-    texts: list[str] = []
-    for name in names:
-        kind = kinds[name]
-        if kind == SKIPPED:
-            codes.append(parse_cells.SKIPPED)
-            places.append(0)
-        elif kind != NUMBER or (name != label and notations.get(name, POINT) != POINT):
-            codes.append(parse_cells.TEXT)
-            places.append(len(texts))
-            texts.append(name)
-        elif name == label:
-            codes.append(parse_cells.LABEL)
-            places.append(0)
-        else:
-            codes.append(parse_cells.NUMBER)
-            places.append(len(numbers))
-            numbers.append(name)
-    return np.array(codes), np.array(places, dtype=np.uint64), numbers, texts
-
-
-def _distinct(names: list[str]) -> list[str]:
-    """Return the names, each that comes again with a number that makes it distinct."""
-    distinct: dict[str, None] = {}
-    counts: dict[str, int] = {}
-    for name in names:
-        free, count = name, counts.get(name, 1)
-        while free in distinct:
-            count += 1
-            free = f"{name} ({count})"
-        counts[name] = count
-        distinct[free] = None
-    return list(distinct)
