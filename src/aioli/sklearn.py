@@ -21,6 +21,7 @@ from aioli.sklearn_checks import all_or_nothing, as_weights, check_class_weight,
 from aioli.sklearn_learners import centre_of, fresh_learner, mean_log_odds, mean_probability, plain_labels
 from aioli.sklearn_parts import ClassifierMixin, LabelEncoder, Labels, Tags, check_is_fitted
 from aioli.sklearn_rows import RowsEstimator
+from aioli.streams.files.table import Features
 
 __all__ = ["AIOLIClassifier"]
 
@@ -177,7 +178,7 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
             return self.batch_models_.mixed(self._said(rows), as_dense(rows))
         return self._said(self._rows(X))
 
-    def _said(self, rows: Any) -> Matrix:
+    def _said(self, rows: Features) -> Matrix:
         """Return logarithms of the probabilities that the learners give together."""
         if many := self._learners_of_many():
             return average_log_probabilities(many, rows)
@@ -266,7 +267,7 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
         return passes
 
     def _fit_at_once(
-        self, rows: Any, codes: Any, weights: Vector | None, order: Any, said: Vector
+        self, rows: Features, codes: Codes, weights: Vector | None, order: Codes, said: Vector
     ) -> BatchModels | None:
         """Return the models of a batch whose learners announced `said`, in this order; None where none are wanted."""
         count, columns, classes = len(order), rows.shape[1], len(self.classes_)

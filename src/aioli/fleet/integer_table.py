@@ -24,6 +24,16 @@ def first_slot(key: int, mask: int) -> int:
     return (mixed ^ (mixed >> 29)) & mask
 
 
+@compiled("i8(i4[::1],i8[::1],i8)", inline=True)
+def slot_of(slots: Slots, known: Integers, key: int) -> int:
+    """Return the slot that names a key, or the empty one that would. O(1)."""
+    mask = slots.size - 1
+    at = first_slot(key, mask)
+    while slots[at] != EMPTY and known[slots[at]] != key:
+        at = (at + 1) & mask
+    return at
+
+
 @compiled("void(i4[::1],i8[::1],i8[::1],i8)")
 def look_ahead(slots: Slots, known: Integers, keys: Integers, t: int) -> None:
     """Ask for what the search for keys soon after the t-th will read: the table is larger than the cache. O(1)."""
@@ -35,24 +45,18 @@ def look_ahead(slots: Slots, known: Integers, keys: Integers, t: int) -> None:
 @compiled("void(i4[::1],i8[::1],i8[::1],i8[::1])")
 def find_keys(slots: Slots, known: Integers, keys: Integers, found: Integers) -> None:
     """Write the number of each key, or -1. O(1) each."""
-    mask = slots.size - 1
     for t in range(keys.size):
         look_ahead(slots, known, keys, t)
-        at = first_slot(keys[t], mask)
-        while slots[at] != EMPTY and known[slots[at]] != keys[t]:
-            at = (at + 1) & mask
+        at = slot_of(slots, known, keys[t])
         found[t] = slots[at]
 
 
 @compiled("i8(i4[::1],i8[::1],i8[::1],i8[::1],i8)")
 def add_keys(slots: Slots, known: Integers, keys: Integers, found: Integers, count: int) -> int:
     """Write the number of each key; a new key gets the next one, from `count` on. Return the count then. O(1) each."""
-    mask = slots.size - 1
     for t in range(keys.size):
         look_ahead(slots, known, keys, t)
-        at = first_slot(keys[t], mask)
-        while slots[at] != EMPTY and known[slots[at]] != keys[t]:
-            at = (at + 1) & mask
+        at = slot_of(slots, known, keys[t])
         if slots[at] == EMPTY:
             slots[at] = count
             known[count] = keys[t]

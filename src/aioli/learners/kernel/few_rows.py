@@ -56,14 +56,14 @@ class FewRows:
     def consult(self, prior: Vector, X: Matrix) -> Matrix:
         """Return each map's log-odds of each row, as if it came next; 0 for a map of prior share 0."""
         Z = np.zeros((len(X), prior.size))
-        consult_maps(*self._given, prior, X, Z)
+        consult_maps(self._given, prior, X, Z)
         return Z
 
     def play(self, prior: Vector, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Let each map learn the rows; return its log-odds of each row before its label."""
         Z = np.zeros((len(X), prior.size))
-        place = play_maps(*self._given, prior, X, y, weights, Z, 0)
+        place = play_maps(self._given, prior, X, y, weights, Z, 0)
         while place != PLAYED:  # a state would lose its digits: it is factored, and its map goes on
             self._states[place // len(X)].factor()
-            place = play_maps(*self._given, prior, X, y, weights, Z, place)
+            place = play_maps(self._given, prior, X, y, weights, Z, place)
         return Z

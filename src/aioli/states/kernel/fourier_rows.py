@@ -6,6 +6,7 @@ the product. Map i has `directions[i]`, a line for each column, and the state wh
 """
 
 import math
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,9 +17,13 @@ from aioli.outcomes.spec import Rule
 from aioli.states.dense import factored, fused
 from aioli.states.dense.single_row import FACTORED, RULES, SLOTS, TALLY
 
-__all__ = ["PLAYED", "consult_maps", "play_maps"]
+__all__ = ["PLAYED", "Maps", "consult_maps", "play_maps"]
 
 PLAYED = -1  # what `play_maps` returns where it has played all rows
+# All maps, as compiled functions take them: how rows are scaled (centre, unit, farthest), then of each map the
+# directions, the bandwidth, and the state as one buffer.
+MAPS = "Tuple((f8[::1],f8[::1],f8,f8[:,:,::1],f8[::1],f8[:,::1]))"
+Maps: TypeAlias = tuple[Vector, Vector, float, Cube, Vector, Matrix]
 
 LEAST_PROBABILITY, MOST_PROBABILITY = LEAST, MOST  # plain names for Numba
 play_rows, play_rows_factored, whiten = fused.play_rows, factored.play_rows, factored.whiten
@@ -66,22 +71,13 @@ def logit_of_features(buffer: Vector, row: Vector) -> float:
     return root(m, 0.5 * buffer[Rule.REGULARISER] * max(v, 0.0))
 
 
-@compiled("void(f8[::1],f8[::1],f8,f8[:,:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[:,::1])")
-def consult_maps(
-    centre: Vector,
-    unit: Vector,
-    farthest: float,
-    directions: Cube,
-    bandwidths: Vector,
-    buffers: Matrix,
-    prior: Vector,
-    X: Matrix,
-    Z: Matrix,
-) -> None:
+@compiled(f"void({MAPS},f8[::1],f8[:,::1],f8[:,::1])")
+def consult_maps(maps: Maps, prior: Vector, X: Matrix, Z: Matrix) -> None:
     """Write each map's log-odds of each row, as if it came next. O(D² + Dd) a row and map.
 
     It touches nothing else, so that threads may predict side by side.
     """
+    centre, unit, farthest, directions, bandwidths, buffers = maps
     intercept = int(buffers[0, Rule.INTERCEPT])  # of all states alike
     u, row = np.empty(X.shape[1]), np.ones(intercept + 2 * directions.shape[2])
     for t in range(len(X)):
@@ -92,28 +88,14 @@ def consult_maps(
                 Z[t, i] = logit_of_features(buffers[i], row)
 
 
-@compiled(
-    "i8(f8[::1],f8[::1],f8,f8[:,:,::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],i8)",
-)
-def play_maps(
-    centre: Vector,
-    unit: Vector,
-    farthest: float,
-    directions: Cube,
-    bandwidths: Vector,
-    buffers: Matrix,
-    prior: Vector,
-    X: Matrix,
-    y: Vector,
-    weights: Vector,
-    Z: Matrix,
-    first: int,
-) -> int:
+@compiled(f"i8({MAPS},f8[::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],i8)")
+def play_maps(maps: Maps, prior: Vector, X: Matrix, y: Vector, weights: Vector, Z: Matrix, first: int) -> int:
     """Let each map learn the rows; write its log-odds of each row before the label. O(D² + Dd) a row and map.
 
     The log-odds are those of the probabilities announced, which are finite. Returns PLAYED; or, where row t would cost
     the state of map i its digits, i·n + t: factor that state, then call again with this as `first`.
     """
+    centre, unit, farthest, directions, bandwidths, buffers = maps
     n, size = len(X), 2 * directions.shape[2]
     u, logits = np.empty(X.shape[1]), np.empty(n)
     for i in range(first // n, bandwidths.size):
