@@ -4,7 +4,7 @@ import argparse
 import os
 import platform
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -30,6 +30,7 @@ class Effort:
 FULL = Effort(repeats=25, heavy_repeats=11, share_of_rows=1.0)
 LATE_NOTE = (
     "late labels: ≥ 0.667× is within 1.5 times; learn_batch says all rows before the first label, then learns them; "
+    "the same experts: both calls by a learner of late labels, as experts retire at other rows where labels are late; "
     "predict_many: ≥ 3× is a third of learn_many"
 )
 QUICK = Effort(repeats=7, heavy_repeats=3, share_of_rows=0.4)
@@ -39,7 +40,8 @@ def main() -> None:
     """Measure, print, and say how many goals were met; a miss is news, not a failure."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer rounds and rows: under a minute")
-    parser.add_argument("--late", action="store_true", help="only what late labels and predictions cost")
+    late = "only what late labels and predictions cost, or one part of it"
+    parser.add_argument("--late", nargs="?", const="all", choices=["all", *LATE], help=late)
     parser.add_argument("--out", type=Path, metavar="FILE.md", help="write the tables as Markdown too")
     options = parser.parse_args()
     begin = time.perf_counter()
@@ -47,7 +49,9 @@ def main() -> None:
         conditions = "\n".join(f"- {line}" for line in _conditions())
         print(f"{conditions}\n")
         effort = QUICK if options.quick else FULL
-        comparisons, notes = (_late(effort), [LATE_NOTE, _load()]) if options.late else _comparisons(effort)
+        comparisons, notes = (
+            _comparisons(effort) if options.late is None else (_late(effort, options.late), [LATE_NOTE, _load()])
+        )
         tables = [comparison_table("Speed, side by side", comparisons, notes)]
         print(as_text(tables[0]), flush=True)
         for table in () if options.late else _tables(effort):
@@ -97,14 +101,31 @@ def _comparisons(effort: Effort) -> tuple[list[Comparison], list[str]]:
     ]
 
 
-def _late(effort: Effort) -> list[Comparison]:
-    found: list[Comparison] = []
+def _late(effort: Effort, part: str = "all") -> list[Comparison]:
+    parts = LATE if part == "all" else {part: LATE[part]}
+    return [line for compare in parts.values() for line in compare(effort)]
+
+
+def _tickets(effort: Effort) -> Iterator[Comparison]:
     for width, rows in ((10, 2000), (50, 1000)):
-        found += tickets.compare_tickets(width, _rows(effort, rows), effort.repeats, goal=1 / 1.5)
+        yield from tickets.compare_tickets(width, _rows(effort, rows), effort.repeats, goal=1 / 1.5)
+
+
+def _batches(effort: Effort) -> Iterator[Comparison]:
     for width, rows in ((10, 5000), (50, 2500)):
-        found += tickets.compare_batches(width, rows, effort.heavy_repeats, goal=1.0)
-        found += tickets.compare_scoring(width, rows, effort.heavy_repeats, goal=3.0)
-    return found
+        yield from tickets.compare_batches(width, rows, effort.heavy_repeats, goal=1.0)
+
+
+def _scoring(effort: Effort) -> Iterator[Comparison]:
+    for width, rows in ((10, 5000), (50, 2500)):
+        yield from tickets.compare_scoring(width, rows, effort.heavy_repeats, goal=3.0)
+
+
+LATE: dict[str, Callable[[Effort], Iterator[Comparison]]] = {
+    "tickets": _tickets,
+    "batches": _batches,
+    "scoring": _scoring,
+}
 
 
 def _tables(effort: Effort) -> Iterator[Table]:

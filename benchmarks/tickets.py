@@ -81,7 +81,11 @@ def compare_tickets(width: int, rows: int, repeats: int, goal: float) -> list[Co
 
 
 def compare_batches(width: int, rows: int, repeats: int, goal: float) -> list[Comparison]:
-    """Compare `learn_batch` of 500 rows each with `learn_many` of the same rows, 500 at a time."""
+    """Compare `learn_batch` of 500 rows each with `learn_many` of the same rows, 500 at a time.
+
+    A mixture's experts retire at other rows where labels come late. So the last lines compare the two calls for the
+    second batch, by learners that have learned the first one late: the same experts play.
+    """
     X, y = normal_stream(rows, width)
     found: list[Comparison] = []
     for name, make in LEARNERS.items():
@@ -90,6 +94,12 @@ def compare_batches(width: int, rows: int, repeats: int, goal: float) -> list[Co
         )
         late, many = times["late"] / rows, times["many"] / rows
         found.append(compare(f"{name}: learn_batch, {BATCH} rows", width, late, "learn_many", many, goal))
+    for name, make in LEARNERS.items():
+        times = side_by_side(
+            {"late": _second_batch(make, X, y, late=True), "many": _second_batch(make, X, y, late=False)}, repeats
+        )
+        late, many = times["late"] / BATCH, times["many"] / BATCH
+        found.append(compare(f"{name}: learn_batch, the same experts", width, late, "learn_many", many, goal))
     return found
 
 
@@ -133,6 +143,15 @@ def _batches(make: Make, X: Matrix, y: Vector, *, late: bool) -> Prepare:
                 play(X[start : start + BATCH], y[start : start + BATCH])
 
         return run
+
+    return prepare
+
+
+def _second_batch(make: Make, X: Matrix, y: Vector, *, late: bool) -> Prepare:
+    def prepare() -> Run:
+        learner = make()
+        learner.learn_batch(X[:BATCH], y[:BATCH])
+        return partial(learner.learn_batch if late else learner.learn_many, X[BATCH : 2 * BATCH], y[BATCH : 2 * BATCH])
 
     return prepare
 

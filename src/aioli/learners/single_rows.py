@@ -15,7 +15,7 @@ from aioli.learners.of_state import LearnerOfState
 from aioli.numerics.logistic import sigmoid
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.single_row import REFUSED, RULES, play_one, predict_logit_one, predict_one
-from aioli.streams.rows import LABELS, Rows, is_logit
+from aioli.streams.rows import FARTHEST, LABELS, Rows, is_logit
 
 __all__ = ["PlaysSingleRows"]
 
@@ -73,27 +73,16 @@ class PlaysSingleRows(LearnerOfState[Rows]):
         `predict_logit` said: what is learned is learned from where the learner stands now, and the loss is counted
         where it was announced.
         """
-        if logit is None and announced is None:
-            if weight == 1.0 and type(x) is ndarray:
-                try:
-                    p = play_one(self._buffer, x, LABELS[y], IN_TIME)
-                    if p >= 0.0:
-                        return p
-                except (TypeError, KeyError):  # another type of number or layout, the very first row, or not a label
-                    pass
-            return self._learn_one(x, y, weight, None, None)
-        return self._learn_late(x, y, weight, logit, announced)
-
-    def _learn_late(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
-        """Learn from a label that came late, on the short way where the row is one that the compiled loop takes."""
-        late = logit if announced is None else announced.logit
-        if weight == 1.0 and type(x) is ndarray and is_logit(late):
+        if weight == 1.0 and type(x) is ndarray:
             try:
                 if announced is None:
-                    p = play_one(self._buffer, x, LABELS[y], late)
+                    if logit is None:
+                        p = play_one(self._buffer, x, LABELS[y], IN_TIME)
+                    else:
+                        p = play_one(self._buffer, x, LABELS[y], logit) if is_logit(logit) else REFUSED
                     if p >= 0.0:
                         return p
-                elif logit is None:
+                elif logit is None and -FARTHEST <= announced.logit <= FARTHEST:
                     label, p = LABELS[y], REFUSED
                     self._ledger.settle_one(announced)
                     try:
