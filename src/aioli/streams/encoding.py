@@ -4,9 +4,10 @@ A feature gets a place when it first comes, behind all that came before, so that
 numbers come first. A missing value is marked by a feature of its own, an unreadable one by another, and filled with the
 mean of the column's values so far, so that the number itself says nothing.
 
-Of the categories that are new in a table, those that come most often get the first places, so that it does not matter
-in which order the columns come: where there are categories, columns are taken by their names. Where places are few,
-every column of categories has a right to some (`streams.fair_shares`).
+Where there are categories, columns are taken by their names, so that it does not matter in which order they come. New
+categories get places as their rows come, whether a table brings one row or thousands. Where features become more than
+`READ_BY_ALL`, those that come most often in a table get the first places of it, since some learners read only the
+first; where places are few, every column of categories has a right to some (`streams.fair_shares`).
 
 Free text becomes the set of its words, each a feature. Rows with free text, or of very many features, are sparse.
 
@@ -33,6 +34,7 @@ __all__ = ["Encoder", "Mark", "column_kinds"]
 
 CAP = 256  # features that categories may have of their own, for learners of d² numbers
 WIDE_CAP = 1 << 18  # likewise, for learners that take sparse rows
+READ_BY_ALL = 128  # features that every learner reads; of more, some read only the first
 NARROW = 256  # features of a dense row; rows of more are sparse, for learners that take such
 BUCKETS = 32  # features that all later categories share
 BUCKET = "rare categories, bucket"
@@ -226,7 +228,10 @@ class Encoder:
         return ones
 
     def _admit(self, columns: Mapping[str, Texts], counted: Mapping[str, Counter[str | None]]) -> None:
-        """Give places to categories that have none, those that come most often first, as long as there is room."""
+        """Give places to categories that have none, as long as there is room, and to marks of missing ones.
+
+        Those that come most often have the first right to a place.
+        """
         new: list[tuple[int, int, str, str]] = []
         for name, texts in columns.items():
             unknown = {
@@ -237,11 +242,20 @@ class Encoder:
                 if text in unknown:
                     first.setdefault(text, t)
             new += [(-counted[name][text], t, name, text) for text, t in first.items()]
-        for name, text in admitted(
-            [(name, text) for _, _, name, text in sorted(new)], self.categories, self.cap, self._rows
-        ):
-            self._place(self._derived_name(f"{name}={text}"))
+        chosen = admitted([(name, text) for _, _, name, text in sorted(new)], self.categories, self.cap, self._rows)
+        for name, _ in chosen:
             self.categories[name] += 1
+        places = [self._derived_name(f"{name}={text}") for name, text in chosen]
+        if len(chosen) == len(new) and len(self.features) + len(new) <= READ_BY_ALL:
+            order = [(t, False, name, text) for _, t, name, text in new]
+            gone = [name for name in columns if counted[name][None] and name not in self._late]
+            order += [(columns[name].index(None), True, name, "") for name in gone]
+            places = [
+                self._derived_name(f"{name} is missing" if missing else f"{name}={text}")
+                for _, missing, name, text in sorted(order)
+            ]
+        for place in places:
+            self._place(place)
 
     def _bag_of_words(self, name: str, texts: Texts) -> Ones:
         """Return which rows have which words. A text that is missing has none."""

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
+from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
+from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.mixture import Mixture, announce, combine_rows, mixture_cost, unpack_compiled
 
 
@@ -177,3 +179,18 @@ def test_a_weight_of_zero_teaches_nothing_but_the_time() -> None:
     combine_rows(mixture.buffer, Z[:1], np.ones(1), np.zeros(1), np.empty(1))
     combine_rows(other.buffer, Z[:1], np.zeros(1), np.zeros(1), np.empty(1))
     assert np.array_equal(other.memory, mixture.memory)
+
+
+def test_a_mixture_may_be_heard_more_than_its_stackers_and_its_snapshot_tells() -> None:
+    Z, y = some_experts(300, 3, seed=4)
+    half, out, again = 150, np.empty(300), np.empty(150)
+    mixture = Mixture(np.ones(3), alone=0.8)
+    combine_rows(mixture.buffer, Z[:half], y[:half], np.ones(half), out[:half])
+    restored = Mixture.restore(mixture.snapshot())
+    combine_rows(mixture.buffer, Z[half:], y[half:], np.ones(half), out[half:])
+    combine_rows(restored.buffer, Z[half:], y[half:], np.ones(half), again)
+    assert np.array_equal(again, out[half:])
+    assert losses(out, y).sum() <= losses(Z, y[:, None]).sum(axis=0).min() + mixture_cost(300, 1 / 3, alone=0.8)
+    assert mixture_cost(300, 1 / 3, alone=0.8) == pytest.approx(mixture_cost(300, 1 / 3) - np.log(2.0))
+    with pytest.raises(SnapshotRefused):
+        Mixture.restore(Snapshot("Mixture", {"alone": 1.5}, mixture.snapshot().arrays))

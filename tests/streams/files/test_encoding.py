@@ -89,6 +89,28 @@ def test_a_table_grows_but_never_changes_the_features_that_there_were(cap: int) 
     assert len(set(before)) == len(before)
 
 
+def test_categories_get_their_places_as_their_rows_come_however_the_rows_are_cut() -> None:
+    rng = np.random.default_rng(3)
+    colour: Texts = [None if rng.random() < 0.1 else f"c{rng.integers(1 + t // 4)}" for t in range(60)]
+    shape: Texts = [f"s{rng.integers(3)}" for _ in range(60)]
+    features = []
+    for size in (1, 7, 60):
+        encoder = Encoder({"size": NUMBER, "colour": CATEGORY, "shape": CATEGORY})
+        for begin in range(0, 60, size):
+            cut = slice(begin, begin + size)
+            encoder.encode(table({"size": [1.0] * len(colour[cut])}, {"shape": shape[cut], "colour": colour[cut]}))
+        features.append(encoder.features)
+    assert features[0] == features[1] == features[2]
+    assert features[0][:3] == ["size", f"shape={shape[0]}", "colour is missing"]
+
+
+def test_where_not_every_learner_reads_all_features_the_first_are_those_that_come_often() -> None:
+    names: Texts = [*(f"v{k}" for k in range(200)), *["often"] * 20]
+    encoder = Encoder({"c": CATEGORY}, wide=True)
+    encoder.encode(table({}, {"c": names}))
+    assert encoder.features[:2] == ["c=often", "c=v0"]
+
+
 def test_categories_beyond_the_cap_share_buckets_and_are_counted() -> None:
     encoder = Encoder({"c": CATEGORY, "d": CATEGORY}, cap=4)
     names: Texts = [f"v{k}" for k in range(100)]

@@ -33,6 +33,7 @@ NARROW = 128  # columns that have a place in states of d² numbers
 FEW = 64
 HEAVIEST = 1e6  # a weight that costs no expert its digits
 PRIOR = 64.0  # the ensemble's share of the mixture to begin with, where each of the others has 1
+ALONE = 0.8  # the mixture's, beside its stackers: the ensemble's own have learned already what they could add to it
 CERTAIN = 35.0  # log-odds beyond which nobody is heard
 Narrow: TypeAlias = DenseEnsemble | BendingEnsemble
 
@@ -42,7 +43,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
 
     The ensemble reads at most 128 columns, since its time goes with their square. Wide experts (`states.sparse`) read
     every column; others read the pairs of values that the ensemble's columns have in a row (`states.sparse.pairs`). A
-    mixture of the three with stackers on top announces: it loses at most $\ln\frac{1.04}{0.4} + 1.11\ln\frac{n+9}{9}$
+    mixture of the three with stackers on top announces: it loses at most $\ln\frac{1.04}{0.8} + 1.11\ln\frac{n+9}{9}$
     nats more than the ensemble, on any data, and $\ln 64$ more than the others. O(K d² + T²) a row of T values.
 
     Parameters
@@ -59,7 +60,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         super().__init__()
         self.narrow = narrow
         self._wides = WidePlayers(paired)
-        self._mixture = Mixture(np.array([PRIOR, *np.ones(len(self._wides))]))
+        self._mixture = Mixture(np.array([PRIOR, *np.ones(len(self._wides))]), ALONE)
         self._late: LateMixture | None = None  # from the first announcement on
         self._width: int | None = None
         self._loss = 0.0
@@ -84,7 +85,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         It is the ensemble's, and all that the whole lost more than the ensemble.
         """
         own = self.narrow.certificate(tight)
-        theorem = own.theorem + mixture_cost(self.rounds, PRIOR / (PRIOR + len(self._wides)))
+        theorem = own.theorem + mixture_cost(self.rounds, PRIOR / (PRIOR + len(self._wides)), self._mixture.alone)
         if self._answered_late or (self._late is not None and self._late.awake):
             theorem = math.inf
         nats = own + (self._loss - self.narrow.loss)

@@ -25,7 +25,7 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.outcomes.two_classes import HEAVY
-from aioli.snapshots.tree import Snapshot
+from aioli.snapshots.tree import Plain, Snapshot
 
 __all__ = [
     "HEARD",
@@ -50,6 +50,7 @@ STACKERS = 2
 FORGETTING = 0.999  # of the second stacker
 RETURN, UPPER_RETURN, RETURN_START = 1.0, 0.1, 10.0  # of the shares to the prior, each round
 BOLD, DEVIANT = 12.0, 8.0  # log-odds beyond which a feature of the stackers says no more
+ALONE = 0.4  # the mixture's share to begin with, where it is heard beside its stackers
 CERTAIN = 35.0  # log-odds that a stacker may announce: a loss of at most 35 nats
 RUN = 0.9  # memory of the running mean of labels
 HEARD = 0.05  # log-odds that an expert must weigh in a stacker, to be said to be heard
@@ -104,10 +105,19 @@ unpack_compiled = compiled(f"{PARTS}(f8[::1],i8)")(unpack)
 
 
 class Mixture:
-    """Hold the shares of the experts, the stackers, and the shares of these: all that the mixture remembers."""
+    """Hold the shares of the experts, the stackers, and the shares of these: all that the mixture remembers.
 
-    def __init__(self, prior: Vector) -> None:
+    Parameters
+    ----------
+    prior
+        The experts' shares to begin with, not yet normalised.
+    alone
+        The mixture's own share to begin with; the two stackers divide the rest.
+    """
+
+    def __init__(self, prior: Vector, alone: float = ALONE) -> None:
         K = prior.size
+        self.alone = alone
         F = K + 5
         self.buffer: Vector = np.zeros((LINES + STACKERS * (3 + F)) * F)
         parts = unpack(self.buffer, K)
@@ -116,7 +126,7 @@ class Mixture:
         self.stackers = parts[12:16], parts[16:20]
         self.prior[:] = prior / prior.sum()
         self.shares[:] = self.prior
-        upper_prior[:] = [0.4, 0.3, 0.3]  # the mixture, and each stacker
+        upper_prior[:] = [alone, 0.5 * (1.0 - alone), 0.5 * (1.0 - alone)]  # the mixture, and each stacker
         self.upper[:] = upper_prior
         fresh[:] = 1.0
         fresh[0] = 0.25
@@ -166,7 +176,7 @@ class Mixture:
     def without(self, experts: Sequence[int]) -> "Mixture":
         """Return the mixture without these experts: it says what it would say had they retired and stayed."""
         staying = np.delete(np.arange(self.shares.size), experts)
-        smaller = Mixture(self.prior[staying])
+        smaller = Mixture(self.prior[staying], self.alone)
         smaller.shares[:] = self.shares[staying] / self.shares[staying].sum()
         smaller.upper[:] = self.upper
         smaller.memory[:MEMORIES] = self.memory[:MEMORIES]
@@ -185,7 +195,8 @@ class Mixture:
         arrays = {"prior": self.prior, "shares": self.shares, "upper": self.upper, "memory": self.memory[:MEMORIES]}
         for i, (u, _, s, Q) in enumerate(self.stackers):
             arrays |= {f"u{i}": u, f"s{i}": s, f"Q{i}": Q}
-        return Snapshot("Mixture", arrays={name: array.copy() for name, array in arrays.items()})
+        values: dict[str, Plain] = {} if self.alone == ALONE else {"alone": self.alone}
+        return Snapshot("Mixture", values, {name: array.copy() for name, array in arrays.items()})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -194,7 +205,10 @@ class Mixture:
         prior = given.array("prior", (None,))
         if not (prior >= 0.0).all() or not prior.sum() > 0.0:
             raise SnapshotRefused(f"in a Mixture, the prior shares are {prior.tolist()}")
-        mixture = cls(prior)
+        alone = given.number("alone") if "alone" in given.values else ALONE
+        if not 0.0 < alone < 1.0:
+            raise SnapshotRefused(f"in a Mixture, its own share begins with {alone}")
+        mixture = cls(prior, alone)
         mixture.prior[:] = prior
         mixture.shares[:] = given.totals("shares", prior.shape)
         mixture.upper[:] = given.array("upper", (UPPER,))
@@ -207,14 +221,14 @@ class Mixture:
         return type(self).restore, (self.snapshot(),)  # its arrays are views of one buffer
 
 
-def mixture_cost(rounds: int, prior: float) -> float:
+def mixture_cost(rounds: int, prior: float, alone: float = ALONE) -> float:
     r"""Return the most that the mixture can lose over an expert of prior share w: $\ln\frac1w$, and for sharing. O(1).
 
     A share that keeps $1 - s_t$ of itself each round keeps $\prod(1 - s_t)$: with $s_t = 1/(t+10)$ that is $9/(n+9)$;
     with a tenth of it, more than $(9/(n+9))^{0.11}$.
     """
     shares = math.log((rounds + 9.0) / 9.0)
-    return -math.log(prior) - math.log(0.4) + 1.11 * shares
+    return -math.log(prior) - math.log(alone) + 1.11 * shares
 
 
 @compiled("f8(f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
