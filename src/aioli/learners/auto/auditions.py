@@ -3,9 +3,9 @@ r"""Who of Auto's companions is worth its time: counted as rows come, decided ev
 The gain g of a row is the linear experts' loss less the whole's. Over the rows since the 512th of an audition it has a
 mean $\bar g$ and a standard error s; below they are in parts of the linear experts' mean loss.
 
-- A companion retires as soon as it is plain that it brings nothing: s and $\bar g + s$ are below 0.75 %, and it is more
-  than 1 % behind the linear experts. Where whole and linear experts say the same, that takes a thousand rows; where
-  they differ, s is large, and the rows must decide.
+- A companion that has decided what it reads retires as soon as it is plain that it brings nothing: s and $\bar g + s$
+  are below 0.75 %, and it is more than 1 % behind the linear experts. Where whole and linear experts say the same,
+  that takes a thousand rows; where they differ, s is large, and the rows must decide.
 - A companion retires after two reviews if it is still far behind the linear experts and $\bar g + 2s$ is below 0.2 %.
 - All retire after four reviews if $\bar g + 2s$ is below 0.2 %, after sixteen if $\bar g$ is.
 - A companion retires that has no influence at two reviews running.
@@ -19,6 +19,7 @@ that is looked at every 4,000 rows.
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -141,8 +142,10 @@ class Auditions:
         self.totals[BEGUN] = self.totals[ROUNDS]
         self.totals[EVIDENCE] = 0.0
 
-    def retiring(self, playing: list[bool], dismissed: list[bool], unheard: Vector) -> list[int]:
-        """Review: return the companions that retire, given which members have no influence."""
+    def retiring(
+        self, playing: list[bool], dismissed: list[bool], unheard: Vector, unsettled: Sequence[bool] = ()
+    ) -> list[int]:
+        """Review: return the companions that retire, given which members have no influence, and who is unsettled."""
         totals, linear = self.totals, self.losses[0]
         reviews = (totals[ROUNDS] - totals[BEGUN]) / REVIEW
         gain, error, worth = self._gain()
@@ -155,7 +158,8 @@ class Auditions:
             best = self.losses[members].min()
             behind = best > (1.0 + PROMISE * AUDITION / reviews) * linear
             useless = reviews >= AUDITION and ((behind and doubtful) or (silent and self.silent[i]))
-            useless = useless or (plain and (best > NEAR * linear or best == linear))  # equal: it says what they say
+            no_better = best > NEAR * linear or best == linear  # equal: it says what they say
+            useless = useless or (plain and no_better and not any(unsettled[i : i + 1]))
             if playing[i] and (dismissed[i] or in_vain or useless):
                 leaving.append(i)
             self.silent[i] = silent

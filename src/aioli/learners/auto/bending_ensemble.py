@@ -322,7 +322,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         companions = self._members.companions
         playing = [companion is not None for companion in companions]
         dismissed = [companion is not None and companion.dismissed for companion in companions]
-        for leaving in self._auditions.retiring(playing, dismissed, self._combination.negligible()):
+        unsettled = [companion is not None and companion.unsettled for companion in companions]
+        for leaving in self._auditions.retiring(playing, dismissed, self._combination.negligible(), unsettled):
             companions[leaving] = None
             for member in self._auditions.members[leaving]:
                 self._combination.retire(member)

@@ -1,14 +1,21 @@
 r"""A companion for rows most of whose columns say nothing: all of Auto's experts again, on the columns that matter.
 
 A learner of d columns pays for every one of them, about half a nat a column each time the rows double, and a hundred
-columns of noise cost a kernel or a tree far more. So at n = 64, 128, 256, …, 4,096 rows each column is tested against
-the label, by ranks in eights ($G = 2n\,I \sim \chi^2_7$, I the mutual information) and by the correlation of ranks
-($n r^2 \sim \chi^2_1$), at a level of 1/(3n): the more rows, the fewer columns pass by chance. Where at least 16
-columns and half of them fail both tests, an ensemble plays on the others, and first plays the rows so far, which are
-kept until then. It is made anew when a later test finds that a column is missing, or there in vain. Otherwise the
-companion says what the linear experts say, and costs nothing.
+columns of noise cost a kernel or a tree far more. So at n = 16, 24, 32, 48, …, 256, 512, …, 4,096 rows each column is
+tested against the label, by ranks in eights ($G = 2n\,I \sim \chi^2_7$, I the mutual information) and by the
+correlation of ranks ($-(n-2)\ln(1-r^2) \sim \chi^2_1$), at a level of 1/(3m), m the larger of n and 2d: the more rows,
+the fewer columns pass by chance, and few rows must not choose many. Then the column is added whose ranks say most of
+what the chosen ones leave of the label, as long as one passes the second test: so a column counts that says something
+only beside others. Where at least 16 columns and half of them fail all tests, an ensemble plays on the others, and
+first plays the rows so far, which are kept until then. It is made anew when a later test chooses other columns.
+Otherwise the companion says what the linear experts say, and costs nothing.
 
-A column that matters only together with others passes no test: the experts that read all columns are there for it.
+From 64 rows on, columns of two values join those chosen, one by one, at a level of 1/10: one that says nothing costs a
+tree or a kernel little, since a path splits it once, where columns of many values can be split without end; and
+categories that say little one by one tell rows apart together.
+
+A column that matters only multiplied with others passes no test: the experts that read all columns are there for it.
+Nor can any learner know at the first row which k of d columns matter: that costs about $\ln\binom dk$ nats.
 """
 
 import math
@@ -23,37 +30,82 @@ from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit, finite_logit_many
+from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["ChosenColumns", "columns_that_matter"]
 
-FIRST, LAST = 64, 4096  # rows at the first and at the last choice
+FIRST, LAST = 16, 4096  # rows at the first and at the last choice
+OFTEN = 256  # rows up to which there is a choice between those at powers of two: it then changes most, and costs least
 ROOM = 1 << 24  # bytes of rows kept: of wide rows fewer, and then the last choice comes sooner
 BINS = 8  # of ranks
 IDLE = 16  # columns that must say nothing, and half of all, for the others to be chosen
-LEVEL = 1.0 / 3.0  # divided by the rows: the chance that a column which says nothing passes a test
-CERTAIN = 0.01  # of that chance, for a column to be missing where it is not played
+LEVEL = 1.0 / 3.0  # divided by the rows, or twice the columns: the chance that one which says nothing passes a test
+EXPECTED = 2.0  # rows with the rarer label, off the column's most frequent value, without which chances are not known
+OF_TWO_VALUES, ENOUGH = 0.1, 64  # the level at which a column of two values joins those chosen, from so many rows on
+COLLINEAR = 1e-6  # of a column's variance, if less is left beside those chosen: it says nothing new
 
 Columns = NDArray[np.int64]
 
 
-def columns_that_matter(X: Matrix, y: Vector, part: float = 1.0) -> Columns:
-    """Return the columns whose ranks say more of the label than chance would, at a part of the level. O(nd log n)."""
+def columns_that_matter(X: Matrix, y: Vector) -> Columns:
+    """Return the columns that say more of the label than chance would; none where that is most. O(nd log n + nd²)."""
     n, d = X.shape
     ordered = np.sort(X, axis=0)
     U = np.empty((n, d))  # ranks, and their mean where values are equal
+    elsewhere = np.empty(d)  # rows that have not the column's most frequent value
     for j in range(d):
-        U[:, j] = sum(np.searchsorted(ordered[:, j], X[:, j], side) for side in ("left", "right")) / (2.0 * n)
+        below, upto = (np.searchsorted(ordered[:, j], X[:, j], side) for side in ("left", "right"))
+        U[:, j] = (below + upto) / (2.0 * n)
+        elsewhere[j] = n - (upto - below).max()
+    level = np.where(elsewhere * min(y.mean(), 1.0 - y.mean()) >= EXPECTED, LEVEL / max(n, 2 * d), 0.0)
     bins = np.minimum((U * BINS).astype(np.int64), BINS - 1)
     cells = (np.arange(d) * BINS + bins) * 2 + (y == 1.0)[:, None]
     counts = np.bincount(cells.ravel(), minlength=2 * BINS * d).reshape(d, BINS, 2) / n
     apart = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
     nats = np.where(counts > 0.0, counts * np.log(np.maximum(counts, 1e-300) / np.maximum(apart, 1e-300)), 0.0)
     by_bins = _chance_of_seven(2.0 * n * np.maximum(nats.sum(axis=(1, 2)), 0.0))
-    centred, label = U - U.mean(axis=0), y - y.mean()
-    scale = np.sqrt((centred**2).sum(axis=0) * (label**2).sum())
-    r = np.divide(label @ centred, scale, out=np.zeros(d), where=scale > 0.0)
-    return np.flatnonzero(np.minimum(by_bins, _chance_of_one(n * r * r)) < part * LEVEL / n).astype(np.int64)
+    scores = np.column_stack([U, y])
+    scores -= scores.mean(axis=0)
+    scale = np.sqrt((scores**2).sum(axis=0))
+    np.divide(scores, scale, out=scores, where=scale > 0.0)
+    with one_blas_thread():
+        C = scores.T @ scores
+        chosen = (by_bins < level) | (_chance_beside(C, 0, n) < level)
+        most = d - math.ceil(max(IDLE, d / 2))
+        _add_columns(chosen, C, n, level, most + 1)
+        if not 0 < chosen.sum() <= most:
+            return np.empty(0, dtype=np.int64)
+        if n >= ENOUGH:
+            of_two = ((ordered[0] == X) | (ordered[-1] == X)).all(axis=0)
+            _add_columns(chosen, C, n, np.where(of_two & (level > 0.0), OF_TWO_VALUES, 0.0), d)
+    return np.flatnonzero(chosen).astype(np.int64)
+
+
+def _add_columns(chosen: NDArray[np.bool_], C: Matrix, n: int, level: Vector, most: int) -> None:
+    """Choose columns one by one, up to `most`: the one that says most beside those chosen, given all correlations."""
+    if chosen.sum() >= most:
+        return
+    d = chosen.size
+    first = np.flatnonzero(chosen)
+    C = C - C[:, first] @ np.linalg.pinv(C[np.ix_(first, first)], rcond=COLLINEAR, hermitian=True) @ C[first]
+    while (count := int(chosen.sum())) < most:
+        passing = ~chosen & (_chance_beside(C, count, n) < level)
+        if not passing.any():
+            return
+        said = C[:d, d] ** 2 / np.maximum(np.diag(C)[:d], COLLINEAR)
+        best = int(np.where(passing, said, -1.0).argmax())
+        chosen[best] = True
+        C -= np.outer(C[:, best], C[best] / C[best, best])
+
+
+def _chance_beside(C: Matrix, chosen: int, n: int) -> Vector:
+    """Return the chance that a column that says nothing is so correlated with the label; C is what chosen ones left."""
+    left, degrees = np.diag(C), n - chosen - 2
+    if degrees < 1 or left[-1] < COLLINEAR:
+        return np.ones(len(C) - 1)
+    squared = np.where(left[:-1] > COLLINEAR, C[:-1, -1] ** 2 / (np.maximum(left[:-1], COLLINEAR) * left[-1]), 0.0)
+    return _chance_of_one(-degrees * np.log1p(-np.minimum(squared, 1.0 - 1e-12)))
 
 
 def _chance_of_one(squared: Vector) -> Vector:
@@ -115,6 +167,11 @@ class ChosenColumns(Companion):
         return said
 
     @property
+    def unsettled(self) -> bool:
+        """Whether it plays, and a later choice may change on which columns."""
+        return self._ensemble is not None and self._table is not None
+
+    @property
     def _kept(self) -> Matrix | None:
         """The rows so far, their labels and weights behind them; None after the last choice."""
         return None if self._table is None else self._table[: self._rows]
@@ -172,7 +229,8 @@ class ChosenColumns(Companion):
         most = min(LAST, ROOM // (8 * (width + 2)))
         due = FIRST
         while due <= self._rows:
-            due *= 2
+            between = due & (due - 1) == 0 and due < OFTEN
+            due = due * 3 // 2 if between else 1 << due.bit_length()
         return due if due <= most and width >= IDLE else None
 
     def _learned(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
@@ -183,24 +241,15 @@ class ChosenColumns(Companion):
         return finite_logit_many(self._ensemble.learn_many(rows, y, weights))
 
     def _choose(self) -> None:
-        """Test the columns; make an ensemble where few matter, and anew where the one that plays misses some."""
+        """Test the columns; make an ensemble where few matter, anew where the one that plays has others."""
         kept = self._kept
         assert kept is not None
         X, y, weights = np.ascontiguousarray(kept[:, :-2]), kept[:, -2].copy(), kept[:, -1].copy()
         if self._due(X.shape[1]) is None:
             self._table = None
         matter = columns_that_matter(X, y)
-        silent = X.shape[1] - matter.size
-        if not matter.size or silent < max(IDLE, X.shape[1] / 2):
-            if self._ensemble is None:
-                return
-        elif self._ensemble is not None:
-            missing = np.setdiff1d(columns_that_matter(X, y, CERTAIN), self._columns)
-            if not missing.size and np.isin(self._columns, matter).all():
-                return
-        self._ensemble, self._columns = None, matter
-        if matter.size and silent >= max(IDLE, X.shape[1] / 2):
-            self._ensemble = self._make()
+        if not matter.size:
+            self._ensemble, self._columns = None, matter
+        elif not np.array_equal(matter, self._columns):
+            self._ensemble, self._columns = self._make(), matter
             self._learned(X[:, matter], y, weights)
-        else:
-            self._columns = matter[:0]

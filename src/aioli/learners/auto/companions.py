@@ -40,6 +40,11 @@ class Companion(ABC):
     joined_later: bool = False
     in_callers_thread: bool = False
 
+    @property
+    def unsettled(self) -> bool:
+        """Whether it has yet to decide what it reads: then it does not retire for being no better so far."""
+        return False
+
     @abstractmethod
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next; changes nothing.
