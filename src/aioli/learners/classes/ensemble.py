@@ -157,11 +157,11 @@ class ClassEnsemble:
         plain = self.bases.of_rows(X)
         seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()} | {ROW: X}
         below, above = self._room(len(X))
-        tasks: list[tuple[int, Callable[[], None]]] = [
-            (player.state.width, partial(player.state.play, seen[player.reads], codes, weights, out))
+        tasks: list[tuple[float, Callable[[], None]]] = [
+            (player.effort, partial(player.state.play, seen[player.reads], codes, weights, out))
             for player, out in zip(self._everybody, [*below, *above], strict=True)
         ]
-        tasks.sort(key=lambda task: -task[0])
+        tasks.sort(key=lambda task: -task[0])  # whoever began a long one last would be waited for
         do_all([task for _, task in tasks], side_by_side=len(X) >= WORTHWHILE)
         said = self.mixture.combine(below, codes, weights)
         return said if self.companions is None else self.companions.combine(said, above, codes, weights)
