@@ -39,9 +39,10 @@ def test_companions_that_plainly_bring_nothing_retire_at_the_first_review() -> N
     assert leaving(played(np.zeros(auditions.REVIEW), behind=(1.2, 1.005))) == [0]  # the other is near
 
 
-def test_a_companion_that_has_not_decided_what_it_reads_is_not_judged_by_the_first_review() -> None:
-    first = played(np.zeros(auditions.REVIEW))
-    assert first.retiring([True, True], [False, False], HEARD, [False, True]) == [0]
+def test_a_companion_that_has_yet_to_decide_what_it_reads_may_be_farther_behind() -> None:
+    for behind, retire in ((1.05, [0]), (1.2, [0, 1])):
+        first = played(np.zeros(auditions.REVIEW), behind=(1.05, behind))
+        assert first.retiring([True, True], [False, False], HEARD, [False, True]) == retire
 
 
 def test_companions_stay_where_the_rows_have_not_decided(rng: np.random.Generator) -> None:

@@ -3,9 +3,9 @@ r"""Who of Auto's companions is worth its time: counted as rows come, decided ev
 The gain g of a row is the linear experts' loss less the whole's. Over the rows since the 512th of an audition it has a
 mean $\bar g$ and a standard error s; below they are in parts of the linear experts' mean loss.
 
-- A companion that has decided what it reads retires as soon as it is plain that it brings nothing: s and $\bar g + s$
-  are below 0.75 %, and it is more than 1 % behind the linear experts. Where whole and linear experts say the same,
-  that takes a thousand rows; where they differ, s is large, and the rows must decide.
+- A companion retires as soon as it is plain that it brings nothing: s and $\bar g + s$ are below 0.75 %, and it is more
+  than 1 % behind the linear experts, or 10 % if it has yet to decide what it reads. Where whole and linear experts say
+  the same, that takes a thousand rows; where they differ, s is large, and the rows must decide.
 - A companion retires after two reviews if it is still far behind the linear experts and $\bar g + 2s$ is below 0.2 %.
 - All retire after four reviews if $\bar g + 2s$ is below 0.2 %, after sixteen if $\bar g$ is.
 - A companion retires that has no influence at two reviews running.
@@ -158,8 +158,8 @@ class Auditions:
             best = self.losses[members].min()
             behind = best > (1.0 + PROMISE * AUDITION / reviews) * linear
             useless = reviews >= AUDITION and ((behind and doubtful) or (silent and self.silent[i]))
-            no_better = best > NEAR * linear or best == linear  # equal: it says what they say
-            useless = useless or (plain and no_better and not any(unsettled[i : i + 1]))
+            near = 1.0 + PROMISE if any(unsettled[i : i + 1]) else NEAR
+            useless = useless or (plain and (best > near * linear or best == linear))  # equal: it says what they say
             if playing[i] and (dismissed[i] or in_vain or useless):
                 leaving.append(i)
             self.silent[i] = silent

@@ -42,7 +42,7 @@ class Companion(ABC):
 
     @property
     def unsettled(self) -> bool:
-        """Whether it has yet to decide what it reads: then it does not retire for being no better so far."""
+        """Whether it has yet to decide what it reads: then it may be farther behind before it retires."""
         return False
 
     @abstractmethod
