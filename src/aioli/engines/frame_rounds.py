@@ -1,4 +1,4 @@
-"""The rounds of a frame that are done, kept in a folder: a driver that was killed goes on after the last of them.
+"""Keeps the rounds of a frame that are done in a folder: a driver that was killed goes on after the last of them.
 
 A round is a function of the rows and of the learner before it, so that going on from a file is going on bit for bit.
 One file a round, written whole or not at all, says of which game it is: the learner all went on from, the columns, the

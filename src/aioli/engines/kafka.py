@@ -1,4 +1,4 @@
-"""A fleet between topics of Kafka: rows and labels of two topics are joined by id, predictions go out in a third.
+"""Runs a fleet between topics of Kafka: joins rows and labels of two topics by id, and writes predictions to a third.
 
 A row is a JSON object `{"id": …, "key": …, "x": […]}`, a label `{"id": …, "y": 0 or 1}`, a prediction
 `{"id": …, "key": …, "p": …}`. A row is announced when it comes and waits for its label, which is learned where it was

@@ -1,4 +1,4 @@
-"""One model over shards: each shard's copy learns its own rows, and at the times of a schedule all become one.
+"""Learns one model over shards: each shard's copy learns its own rows, and by a schedule all become one.
 
 What moves are snapshots as bytes, so that a shard may be a thread, a process or a partition of a cluster: a round takes
 the learner out to every shard (`learn_shard`), and brings what they have become home into one (`merge_by_tree`).

@@ -1,4 +1,4 @@
-"""A fleet over a stream of Spark's: keyed state, checkpoints and an exactly-once sink are Spark's, the models are ours.
+"""Runs a fleet over a stream of Spark: keyed state, checkpoints and an exactly-once sink are Spark's.
 
 Keys are spread over shards, `pmod(hash(key), S)`, and a shard's fleet is one state value: a snapshot as bytes, kept in
 Spark's state store. One state a key would cost Spark a call a key; a shard is played by the fleet's own loop. What a

@@ -1,4 +1,4 @@
-"""Frames of Spark's, as the engines see them: which columns there are, and a learner's predictions as one more.
+"""Reads the columns of Spark's frames for the engines, and adds a learner's predictions as one more.
 
 Needs PySpark 4 (`pip install 'aioli-online[spark]'`) and a Java runtime, 17 or newer.
 """

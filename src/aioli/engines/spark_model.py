@@ -1,4 +1,4 @@
-"""One model over a DataFrame of Spark's: copies of it learn shards of the rows, and become one by a schedule.
+"""Learns one model over a DataFrame of Spark: copies of it learn shards of the rows, and become one by a schedule.
 
 A round takes the learner out to the executors, where each shard's copy learns its next rows; what the copies have
 become is merged by a tree, there too, and the next round goes on from it. Which shard a row is in depends on the row

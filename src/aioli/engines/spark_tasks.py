@@ -1,4 +1,4 @@
-"""What executors of Spark's do with the rows of a shard, as tables of pandas: learn them, merge, announce, count.
+"""Runs on Spark's executors: learns, merges, announces and counts the rows of a shard, as tables of pandas.
 
 Each is a function of its arguments alone, so that a task which is tried again gives the same bits. A row that is
 refused comes home as data, and the driver raises it.

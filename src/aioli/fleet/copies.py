@@ -1,4 +1,4 @@
-"""Compiled copies of records: out of them and into them as plain numbers, and into records of more columns."""
+"""Copies records, compiled: out of them and into them as plain numbers, and into records of more columns."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""A fleet: one AIOLI model a key, for as many keys as memory and disk hold."""
+"""Plays a fleet: one AIOLI model a key, for as many keys as memory and disk hold."""
 
 import os
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""What a fleet plays: models by key, in records; with or without what all keys have in common."""
+"""Defines what a fleet plays: models by key, in records; with or without what all keys have in common."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Records by key: which keys there are, where their records lie, and how much memory all of it may take."""
+"""Finds records by key: which keys there are, where their records lie, and how much memory all of it may take."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Predictions and labels of rows by key, one or many: checked once, then played as checked rows."""
+"""Predicts and learns rows by key, one or many: checked once, then played as checked rows."""
 
 from abc import abstractmethod
 from collections.abc import Sequence

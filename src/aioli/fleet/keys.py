@@ -1,4 +1,4 @@
-"""Keys of a fleet: strings, whole numbers, bytes, or tuples of these; each has a number, in order of first appearance.
+"""Numbers the keys of a fleet in order of first appearance: strings, whole numbers, bytes, or tuples of these.
 
 >>> index = KeyIndex()
 >>> index.add(["ann", 7, ("shop", 3), "ann"])

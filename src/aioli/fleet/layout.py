@@ -1,4 +1,4 @@
-r"""How one key's models lie in a row of numbers, and the compiled copies between that row and a state.
+r"""Lays one key's models out in a row of numbers; compiled copies go between that row and a state.
 
 A record is `stride` float64 numbers, padded to whole cache lines: three numbers of the key (`LAST`, `EXTENSION` and
 `LOSS`), then for each of its models a tally, whether the model is factored, w, and P. P is symmetric, so only its lower

@@ -1,4 +1,4 @@
-r"""Rows of many keys played in order, each by its key's own model: one compiled call for all of them.
+r"""Plays rows of many keys in order, each by its key's own model: one compiled call for all of them.
 
 A row's record is copied into one state (`states.dense.state`), the library's own round is played there, and what it
 changed is copied back; the packed form, the usual one, has a shorter way to the same numbers (`packed_rows`,

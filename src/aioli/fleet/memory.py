@@ -1,4 +1,4 @@
-"""Memory for many records: anonymous maps that cost nothing until they are written, and a map of a file on disk."""
+"""Allocates memory for many records: anonymous maps that cost nothing until written, and a map of a file on disk."""
 
 import mmap
 import os

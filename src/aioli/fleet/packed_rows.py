@@ -1,4 +1,4 @@
-r"""Rounds on packed records, rows of several keys side by side: the rounds of `states.dense.fused`, number by number.
+r"""Plays rounds on packed records, rows of several keys side by side: those of `states.dense.fused`, bit for bit.
 
 Rows of different keys know nothing of each other, so a group of them is played in step: all products $k = Px$, then all
 roots and answers, then what each does to its record. A processor that would wait for one row's divisions works on the

@@ -1,4 +1,4 @@
-"""Log-odds of rows by packed records, several rows in step: those of `loops.logit_of_row`, number by number."""
+"""Computes log-odds of rows by packed records, several rows in step: those of `loops.logit_of_row`, bit for bit."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The game of a fleet without pooling: each key has one model, which knows of no other."""
+"""Plays a fleet without pooling: each key has one model, which knows of no other."""
 
 import math
 from typing import Self

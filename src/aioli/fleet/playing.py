@@ -1,4 +1,4 @@
-"""Rows of many keys, checked and played within a budget of memory: what a fleet does with rows."""
+"""Checks rows of many keys and plays them within a budget of memory."""
 
 import copy
 import os

@@ -1,4 +1,4 @@
-"""The game of a pooled fleet: a global model of all rows, and models by key that add to what it says."""
+"""Plays a pooled fleet: a global model of all rows, and models by key that add to what it says."""
 
 import math
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The learner of one key of a pooled fleet: the key's models, and the global model that they add to."""
+"""Plays one key of a pooled fleet as a learner: the key's models, and the global model that they add to."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""Rows of many keys where each key's models add to what one global model says: one compiled call for all of them."""
+"""Plays rows of many keys whose models add to what one global model says: one compiled call for all of them."""
 
 import math
 

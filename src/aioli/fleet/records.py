@@ -1,4 +1,4 @@
-"""The records of a fleet, by the number of their key: those in use in memory, the others in a file on disk.
+"""Stores the records of a fleet by the number of their key: those in use in memory, the others in a file on disk.
 
 A record is copied whole, bit for bit, so that where it lies never shows in a result. Which records go to the file is
 settled by who has waited longest; an eighth of the memory is cleared at a time.

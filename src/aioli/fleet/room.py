@@ -1,4 +1,4 @@
-"""Places for records: handed out, given back, handed out again."""
+"""Hands out places for records, takes them back, and hands them out again."""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -1,4 +1,4 @@
-"""The records of a fleet as three arrays, written and read a few keys at a time: what snapshots and files hold."""
+"""Writes and reads the records of a fleet as three arrays, a few keys at a time: what snapshots and files hold."""
 
 import math
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""A mixture of log-odds by shares that all keys have in common: compiled, in logarithms."""
+"""Mixes log-odds by shares that all keys have in common: compiled, in logarithms."""
 
 import math
 

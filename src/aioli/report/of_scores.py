@@ -1,4 +1,4 @@
-"""What scores say, as the parts of a record."""
+"""Converts scores into the parts of a record."""
 
 from typing import TypedDict
 

@@ -1,4 +1,4 @@
-"""Clients of a service, for programs that wait and for those that do not: typed, with retries, and nothing to install.
+"""Calls a service from Python, waiting or asynchronously: typed, with retries, and nothing to install.
 
 A call that got no answer is made again: the service knows an id that it has seen, so that nothing happens twice.
 

@@ -1,4 +1,4 @@
-"""The calls that both clients make, and what their answers say."""
+"""Makes the calls of both clients, and reads their answers."""
 
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The engine of a service: announces rows by id and learns labels by id; every answer is durable before it is told.
+"""Runs a service: announces rows by id and learns labels by id; every answer is durable before it is given.
 
 Operations come in groups, each group one transaction of the log. What the log holds is the truth: where it cannot be
 written, the models that had moved are restored from it, and nothing has happened.

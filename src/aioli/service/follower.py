@@ -1,4 +1,4 @@
-"""A service that only predicts: it follows the log that another process writes, at most some seconds behind."""
+"""Serves predictions alone: follows the log that another process writes, at most some seconds behind."""
 
 import time
 from collections.abc import Callable, Sequence

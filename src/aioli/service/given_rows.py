@@ -1,4 +1,4 @@
-"""Rows as requests have them: numbers in order, or an object of named values."""
+"""Reads rows as requests have them: numbers in order, or an object of named values."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A group of operations: done in order in memory, and then one transaction of the log."""
+"""Plays a group of operations in order in memory, and makes it one transaction of the log."""
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""A fleet as a served model: a model a key; what was announced for a row is kept as its log-odds until the label comes.
+"""Serves a fleet as a model, one learner a key: of an announced row its log-odds are kept until the label comes.
 
 >>> fleet, x = make_fleet({"radius": 2.0, "pooling": "global"}), np.array([1.0, 2.0])
 >>> announced = announce_keyed(fleet, ["ann"], x[None])

@@ -1,4 +1,4 @@
-"""The learners of any number of classes that a service can play: those that learn from what they announced."""
+"""Names the learners of many classes that a service can play: those that learn from what they announced."""
 
 from typing import Protocol, TypeGuard
 

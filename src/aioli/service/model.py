@@ -1,4 +1,4 @@
-"""A model that is served: its learner, the encoding of its rows, and its scores; it knows neither ids nor a store."""
+"""Holds a model that is served: its learner, the encoding of its rows, its scores; it knows neither ids nor a store."""
 
 import json
 import math

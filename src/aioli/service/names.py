@@ -1,4 +1,4 @@
-"""Which names models and rows may have: what goes into addresses, files and logs is plain.
+"""Checks the names of models and rows: what goes into addresses, files and logs is plain.
 
 >>> check_model_name("fraud-2")
 >>> check_model_name("../etc")

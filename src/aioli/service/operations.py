@@ -1,4 +1,4 @@
-"""What a service is asked to do with rows and labels, and what it answers."""
+"""Defines what a service is asked to do with rows and labels, and what it answers."""
 
 from typing import NamedTuple, TypeAlias
 

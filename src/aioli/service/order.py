@@ -1,4 +1,4 @@
-"""The order in which requests that came together are played: labels side by side, then rows side by side.
+"""Orders requests that came together: labels side by side, then rows side by side.
 
 Requests of one group are concurrent: none was answered before another was sent, so that any order between them is one
 in which they may have come. Labels go before rows, so that rows are announced by a model that has learned them. What

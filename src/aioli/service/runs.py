@@ -1,4 +1,4 @@
-"""Runs: rows that a learner announces, or labels that it learns, in one call.
+"""Plays runs: rows that a learner announces, or labels that it learns, in one call.
 
 A call for many rows costs a mixture much less than a call for each, and is the same game but for rounding. The log
 tells which entries were of one run, so that a replay makes the same calls and comes to the same bits.

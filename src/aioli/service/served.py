@@ -1,4 +1,4 @@
-"""A model in service: its record, its learner, the rows that wait, and where it stands in the log."""
+"""Holds a model in service: its record, its learner, the rows that wait, and where it stands in the log."""
 
 from collections import Counter
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""How a served model stands, in plain values: counts, scores over time, drift, certificate."""
+"""Reports how a served model stands, in plain values: counts, scores over time, drift, certificate."""
 
 import math
 

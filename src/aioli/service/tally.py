@@ -1,4 +1,4 @@
-"""The scores of a served model over time: what a run keeps, counted label by label as labels are learned."""
+"""Scores a served model over time: what a run keeps, counted label by label as labels are learned."""
 
 from collections.abc import Callable, Sequence
 from typing import Self

@@ -1,4 +1,4 @@
-"""Vowpal Wabbit's text over TCP: a line of features in, a line with the probability out, as its daemon does it.
+"""Answers Vowpal Wabbit's text over TCP: a line of features in, a line with the probability out, as its daemon does.
 
     1 |home rooms:3 near          predicts the row, then learns its label
     |home rooms:3 near            predicts, and forgets the row

@@ -1,4 +1,4 @@
-"""The rows of a served model that wait for their labels: by id, the oldest first, with limits of age and number."""
+"""Keeps the rows of a served model that wait for their labels: by id, oldest first, within limits of age and number."""
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""A file that a run appends to; a run that was killed goes on with it, cut back to what its checkpoint says."""
+"""Appends to a file of a run; a run that was killed goes on with it, cut back to what its checkpoint says."""
 
 import contextlib
 import hashlib

@@ -1,4 +1,4 @@
-"""Checkpoints of a run, which may be killed at any moment and resumed: one file, replaced atomically."""
+"""Keeps checkpoints of a run, which may be killed at any moment and resumed: one file, replaced atomically."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Rows of K classes as bytes: frames, each as wide as the classes that were known then."""
+"""Encodes rows of K classes as bytes: frames, each as wide as the classes that were known then."""
 
 from typing import NamedTuple
 

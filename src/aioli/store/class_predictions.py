@@ -1,4 +1,4 @@
-"""Predictions of K classes as files: one column a class, or the few likeliest of each row."""
+"""Writes predictions of K classes as files: one column a class, or the few likeliest of each row."""
 
 import csv
 import io

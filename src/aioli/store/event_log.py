@@ -1,4 +1,4 @@
-"""The log of a service: every row that was announced and every label that was learned, in order; and its interface.
+"""Defines a service's log: every row that was announced and every label that was learned, in order; and its interface.
 
 A store keeps, for each model, entries that are only ever added, snapshots of the model at some of them, and the hashes
 of access tokens. `store.sqlite_log` is the embedded one, `store.postgres_log` the one of a database server.

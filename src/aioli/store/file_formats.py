@@ -1,4 +1,4 @@
-"""What the files of predictions share: text in UTF-8, and the library that writes Parquet, which is an extra."""
+"""Holds what the files of predictions share: text in UTF-8, and the library that writes Parquet, which is an extra."""
 
 import contextlib
 import importlib

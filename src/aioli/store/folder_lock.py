@@ -1,4 +1,4 @@
-"""A folder that one process holds for itself, by the operating system's own locks: they end with the process.
+"""Locks a folder for one process, by the operating system's own locks: they end with the process.
 
 POSIX locks the folder itself, so that nothing is left in it; a library that locks files (filelock) leaves one behind,
 since to delete it would let two processes in. Windows cannot lock a folder: a file in it is locked there, and deleted

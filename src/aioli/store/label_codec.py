@@ -1,4 +1,4 @@
-"""Labels as the bytes that the log holds: a small JSON object.
+"""Encodes labels as the bytes that the log holds: a small JSON object.
 
 >>> label_to_bytes(LearnedLabel("spam", 2.0))
 b'{"label": "spam", "weight": 2.0}'

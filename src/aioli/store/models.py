@@ -1,4 +1,4 @@
-"""Model files: a learner and the encoding of its columns, which `--save` writes and `aioli predict` reads."""
+"""Reads and writes model files: a learner and the encoding of its columns, for `--save` and `aioli predict`."""
 
 import os
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Points of a run's history as JSON can hold them, in checkpoints and in the snapshots of a service."""
+"""Converts points of a run's history to JSON and back, for checkpoints and for the snapshots of a service."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The log in a PostgreSQL database, where one machine is not enough: the same queries, the server's transactions."""
+"""Keeps the log in a PostgreSQL database, where one machine is not enough: same queries, the server's transactions."""
 
 import contextlib
 import importlib

@@ -1,4 +1,4 @@
-"""The predictions of a run, written as CSV, JSON lines or Parquet once the run is over."""
+"""Writes the predictions of a run as CSV, JSON lines or Parquet, once the run is over."""
 
 import json
 from collections.abc import Callable, Iterator, Sequence

@@ -1,4 +1,4 @@
-"""Rows and their announcements as the bytes that the log holds: eight bytes a number, no code, checked on reading.
+"""Encodes rows and their announcements as the bytes that the log holds: eight bytes a number, checked on reading.
 
 >>> from aioli import AIOLI
 >>> import numpy as np

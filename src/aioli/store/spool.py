@@ -1,4 +1,4 @@
-"""The predictions of a run, kept on disk as they are announced, with the keys that are carried beside the rows."""
+"""Keeps the predictions of a run on disk as they are announced, with the keys that are carried beside the rows."""
 
 import json
 from collections.abc import Iterator, Sequence

@@ -1,4 +1,4 @@
-"""The queries of a log in SQL, the same for every database that speaks it with ? or %s in place of values."""
+"""Queries a log in SQL, alike for every database that speaks it with ? or %s in place of values."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias

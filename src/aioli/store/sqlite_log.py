@@ -1,4 +1,4 @@
-"""The log in an embedded database: one SQLite file with a write-ahead log, in a folder that one process writes to."""
+"""Keeps the log in an embedded database: one SQLite file, in a folder that one process writes to."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""A learner of rows as people have them: data frames and dictionaries of numbers, words, dates and texts."""
+"""Learns from rows as people have them: data frames and dictionaries of numbers, words, dates and texts."""
 
 import copy
 import os

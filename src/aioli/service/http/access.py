@@ -1,4 +1,4 @@
-"""Who may ask: access tokens by their hashes, what each may do, and how often.
+"""Decides who may ask: access tokens by their hashes, what each may do, and how often.
 
 A token has 256 random bits, so that a plain hash of it is as good as a slow one.
 """

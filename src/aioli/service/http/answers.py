@@ -1,4 +1,4 @@
-"""Answers as JSON, text or bytes."""
+"""Makes answers of JSON, text or bytes."""
 
 import json
 from typing import TypeAlias

@@ -1,4 +1,4 @@
-"""The application: what each address answers."""
+"""Makes the application: which address is answered by what."""
 
 from collections.abc import Awaitable, Callable, Mapping
 

@@ -1,4 +1,4 @@
-"""Request bodies as operations: every value is looked at before anything is done with it."""
+"""Parses request bodies into operations: every value is checked before anything is done with it."""
 
 import json
 import math

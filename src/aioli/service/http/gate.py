@@ -1,4 +1,4 @@
-"""What every request passes: a request id, a token, the limits of size and rate and time; and its line in the log."""
+"""Lets every request through one gate: a request id, a token, the limits of size, rate and time; and its log line."""
 
 import asyncio
 import itertools

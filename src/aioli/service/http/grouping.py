@@ -1,4 +1,4 @@
-"""Requests that come together are one group of the engine: one commit for all of them, and no waiting for more."""
+"""Joins requests that come together into one group of the engine: one commit for all, and no waiting for more."""
 
 import asyncio
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""The Open Inference Protocol, version 2, for clients of KServe, MLServer and Triton: predictions of dense rows.
+"""Answers the Open Inference Protocol, version 2, for clients of KServe, MLServer and Triton: dense rows.
 
 A request with an id keeps its rows, the only one under the id itself and the k-th of several under `id/k`, so that
 their labels may be learned later; it needs a token that may write. One without an id changes nothing. Rows of a fleet

@@ -1,4 +1,4 @@
-"""The keys of a fleet's rows as a tensor of the Open Inference Protocol: texts (BYTES) or whole numbers (INT64).
+"""Reads the keys of a fleet's rows from a tensor of the Open Inference Protocol: texts (BYTES) or integers (INT64).
 
 >>> keys_in({"name": "key", "datatype": "BYTES", "shape": [2], "data": ["ann", "ben"]}, b"")
 ['ann', 'ben']

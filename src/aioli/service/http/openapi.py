@@ -1,4 +1,4 @@
-"""The OpenAPI document of the service."""
+"""Writes the OpenAPI document of the service."""
 
 from aioli import __version__
 from aioli.service.http.bodies import MOST_AT_ONCE

@@ -1,4 +1,4 @@
-"""The addresses of the live pages."""
+"""Routes the addresses of the live pages."""
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response

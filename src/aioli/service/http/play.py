@@ -1,4 +1,4 @@
-"""Predict and learn, the two things that are asked most: from the bytes of a request to the bytes of its answer."""
+"""Answers requests to predict and to learn, the most frequent: from the bytes of a request to those of its answer."""
 
 import asyncio
 import json

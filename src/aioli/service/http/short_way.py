@@ -1,4 +1,4 @@
-"""The short way of a request to predict or to learn: from the parser of a connection to the gate, and back.
+"""Shortens the way of a request to predict or to learn: from the parser of a connection to the gate, and back.
 
 uvicorn makes a task, an event, a dictionary and two messages for each request, which together cost more than a row and
 its commit. A small POST that has come whole, on a connection that owes no other answer, needs none of them. Every other

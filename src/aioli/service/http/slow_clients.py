@@ -1,4 +1,4 @@
-"""Connections that hold the server without asking anything are closed: too many, too slow, or with endless headers."""
+"""Closes connections that hold the server without asking anything: too many, too slow, or with endless headers."""
 
 import asyncio
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What is counted of requests, for Prometheus; and the log of requests, a JSON object a line."""
+"""Counts requests, for Prometheus, and logs them, a JSON object a line."""
 
 import json
 import logging
