@@ -8,7 +8,7 @@ import numpy as np
 
 from aioli.learners.announcements import Delayed
 from aioli.learners.auto.mixed_experts import MixedExperts
-from aioli.learners.auto.pipeline import pays_on_threads, play_blocks
+from aioli.learners.auto.pipeline import play_blocks
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.two_classes import Tally
@@ -97,19 +97,15 @@ class EnsembleState(MixedExperts):
                 firsts = range(0, len(chunk), PIECE)
                 own = Z[start : start + len(chunk)]
                 parts = [(chunk[t : t + PIECE], own[t : t + PIECE]) for t in firsts]
-                alone = len(parts) == 1 and pays_on_threads(self.states, len(chunk))
-                do_all([partial(self._consult_piece, *part, alone) for part in parts])
+                do_all([partial(self._consult_piece, *part) for part in parts])
         return Z
 
-    def _consult_piece(self, X: Matrix, Z: Matrix, side_by_side: bool) -> None:
+    def _consult_piece(self, X: Matrix, Z: Matrix) -> None:
         """Write each expert's log-odds of some rows, by matrix products: the same as one by one, but for rounding."""
         assert self._views is not None
         views = self._views.of_rows_apart(X, {expert.kind for expert in self.playing})
-
-        def ask(i: int) -> None:
-            Z[:, i] = logits_of_rows(self.states[i], views[self.playing[i].kind])
-
-        do_all([partial(ask, i) for i in range(len(self.states))], side_by_side=side_by_side)
+        for i, (expert, state) in enumerate(zip(self.playing, self.states, strict=True)):
+            Z[:, i] = logits_of_rows(state, views[expert.kind])
 
     def _announce_row(self, x: Vector) -> tuple[float, Vector] | None:
         """Return the log-odds of one row and its announcement's memory.

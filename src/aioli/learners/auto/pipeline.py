@@ -17,18 +17,12 @@ from aioli.states.dense.play import play
 from aioli.states.dense.state import State
 from aioli.states.mixture.views import Views
 
-__all__ = ["Combine", "pays_on_threads", "play_blocks"]
+__all__ = ["Combine", "play_blocks"]
 
 BLOCK = 1024  # rows whose views stay in the cache while expert after expert reads them
 Combine = Callable[[Matrix, slice], None]  # receives the experts' log-odds of a slice of the rows
 
 WORTHWHILE = 512  # rows from which a second thread earns more than it costs
-MUCH = 1 << 22  # multiply-adds from which it does, however few the rows
-
-
-def pays_on_threads(states: Sequence[State], rows: int) -> bool:
-    """Return whether the experts' work on so many rows is worth a second thread."""
-    return rows >= WORTHWHILE or rows * sum(state.width**2 for state in states) >= MUCH
 
 
 def play_blocks(
@@ -64,6 +58,6 @@ def play_blocks(
             tasks.append(partial(combine_block, b - 1))
         if b + 1 < len(blocks):
             tasks.append(partial(make_views, b + 1))
-        do_all(tasks, side_by_side=pays_on_threads(states, len(logits[b][0])))
+        do_all(tasks, side_by_side=len(logits[b][0]) >= WORTHWHILE)
         del viewed[b]
     combine_block(len(blocks) - 1)
