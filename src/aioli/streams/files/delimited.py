@@ -17,7 +17,7 @@ from aioli.streams.files.byte_window import Places
 from aioli.streams.files.cell_values import POINT, converted, is_missing, number_in
 from aioli.streams.files.cells import cell_text, label_in, refuse_row, texts_of
 from aioli.streams.files.dates import days_in
-from aioli.streams.files.delimited_columns import distinct_names, plan_columns
+from aioli.streams.files.delimited_columns import numbered_names, plan_columns
 from aioli.streams.files.parse_cells import Integers, RowArrays
 from aioli.streams.files.parse_uniform_rows import ends_of_cells, read_regular_rows, room_for_ends
 from aioli.streams.files.recognition import sample_size
@@ -74,7 +74,7 @@ class Delimited(TextReader):
         if header:
             self._window.go_on(self._window.start + len(first.encode()))
         names = [name.strip() or f"column {i + 1}" for i, name in enumerate(found)]
-        self._names = distinct_names(names if header else [str(i + 1) for i in range(len(names))])
+        self._names = numbered_names(names if header else [str(i + 1) for i in range(len(names))])
         self._rows, self._room = 0, room_for_ends(1, 0)
         self._ended = False
         rows = sample_size(len(names))

@@ -10,7 +10,7 @@ from aioli.streams.files.cell_values import POINT
 from aioli.streams.files.parse_cells import Integers
 from aioli.streams.files.table import NUMBER, SKIPPED
 
-__all__ = ["distinct_names", "plan_columns"]
+__all__ = ["numbered_names", "plan_columns"]
 
 
 def plan_columns(
@@ -39,8 +39,8 @@ def plan_columns(
     return np.array(codes), np.array(places, dtype=np.uint64), numbers, texts
 
 
-def distinct_names(names: list[str]) -> list[str]:
-    """Return the names, each that comes again with a number that makes it distinct."""
+def numbered_names(names: list[str]) -> list[str]:
+    """Return the names, each that comes again with a number behind it: "a", "a (2)"."""
     distinct: dict[str, None] = {}
     counts: dict[str, int] = {}
     for name in names:
