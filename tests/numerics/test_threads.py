@@ -10,7 +10,7 @@ import pytest
 from patience import PATIENCE
 
 from aioli.numerics import threads as side_by_side
-from aioli.numerics.threads import do_all, one_blas_thread
+from aioli.numerics.threads import do_all, followed_by, one_blas_thread
 
 
 @pytest.fixture(autouse=True)
@@ -25,6 +25,15 @@ def test_every_task_is_done_once(count: int, together: bool) -> None:
     done: list[int] = []
     do_all([partial(done.append, i) for i in range(count)], side_by_side=together)
     assert sorted(done) == list(range(count))
+
+
+@pytest.mark.parametrize("together", [False, True])
+def test_what_follows_some_tasks_is_done_once_after_all_of_them(together: bool) -> None:
+    done: list[int] = []
+    first = [partial(done.append, i) for i in range(20)]
+    do_all([*followed_by(partial(done.append, 99), first), partial(done.append, -1)], side_by_side=together)
+    assert sorted(done) == [-1, *range(20), 99]
+    assert max(done.index(i) for i in range(20)) < done.index(99)
 
 
 def test_tasks_run_at_the_same_time() -> None:

@@ -5,13 +5,13 @@ import os
 import sys
 import threading
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from functools import cache
+from functools import cache, partial
 from typing import Protocol, TypeVar
 
-__all__ = ["call_within", "do_all", "one_blas_thread"]
+__all__ = ["call_within", "do_all", "followed_by", "one_blas_thread"]
 
 Result = TypeVar("Result")
 
@@ -44,6 +44,22 @@ def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True) 
         for helper in helpers:
             if not helper.cancel():
                 helper.result()
+
+
+def followed_by(last: Callable[[], object], tasks: Sequence[Callable[[], object]]) -> list[Callable[[], None]]:
+    """Return the tasks for `do_all`, where the one that ends last goes on with `last`, which needs all of them."""
+    counting, left = threading.Lock(), len(tasks)
+
+    def do(task: Callable[[], object]) -> None:
+        nonlocal left
+        task()
+        with counting:
+            left -= 1
+            ended = left == 0
+        if ended:
+            last()
+
+    return [partial(do, task) for task in tasks]
 
 
 def threads() -> int:

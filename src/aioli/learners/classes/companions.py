@@ -1,6 +1,5 @@
 """Companions of the softmax learners behind `Auto` for many classes: mixed with what those say together."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -32,11 +31,6 @@ class Player:
 
     def __post_init__(self) -> None:
         self.reads = self.expert.view.name
-
-    @property
-    def effort(self) -> float:
-        """What sorts players by the time that a row takes them: a forest takes the longest, then wide rows do."""
-        return math.inf if self.expert.kind == "forest" else float(self.state.width)
 
     def open_up(self, places: ClassPlaces) -> None:
         """Make room for unseen classes, where the expert speaks of them."""

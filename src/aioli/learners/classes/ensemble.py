@@ -1,6 +1,6 @@
 """The ensemble of experts behind `Auto` for many classes: who plays, what each remembers, how rows train it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Self
@@ -21,7 +21,7 @@ from aioli.learners.classes.experts import (
 from aioli.learners.classes.first_two import FirstTwoState
 from aioli.learners.classes.prepared_row import PreparedRow
 from aioli.numerics.compiling import Cube, Matrix, Vector
-from aioli.numerics.threads import do_all, one_blas_thread
+from aioli.numerics.threads import do_all, followed_by, one_blas_thread
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Snapshot
@@ -36,7 +36,7 @@ __all__ = ["ClassEnsemble"]
 REVIEW = 1024  # rows after which an expert may retire; at most so many are played at a time
 HELD = 1 << 21  # numbers that the experts may announce at a time, before the mixture takes them
 FEWEST_HELD = 64  # rows
-WORTHWHILE = 512  # rows from which a second thread earns more than it costs
+WORTHWHILE = 64  # rows from which a second thread earns more than it costs
 SHARES_PRIOR = 1.0  # of the class shares, where an expert has 3 or 1
 
 
@@ -157,13 +157,15 @@ class ClassEnsemble:
         plain = self.bases.of_rows(X)
         seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()} | {ROW: X}
         below, above = self._room(len(X))
-        tasks: list[tuple[float, Callable[[], None]]] = [
-            (player.effort, partial(player.state.play, seen[player.reads], codes, weights, out))
+        said, combine = self.mixture.prepared(below, codes, weights)
+        calls = [
+            partial(player.state.play, seen[player.reads], codes, weights, out)
             for player, out in zip(self._everybody, [*below, *above], strict=True)
         ]
-        tasks.sort(key=lambda task: -task[0])  # whoever began a long one last would be waited for
-        do_all([task for _, task in tasks], side_by_side=len(X) >= WORTHWHILE)
-        said = self.mixture.combine(below, codes, weights)
+        here = len(self.players)
+        widest_first = sorted(range(here), key=lambda i: -self.players[i].state.width)
+        together = followed_by(combine, [calls[i] for i in widest_first])
+        do_all([*calls[here:], *together], side_by_side=len(X) >= WORTHWHILE)  # a forest takes the longest
         return said if self.companions is None else self.companions.combine(said, above, codes, weights)
 
     @property
