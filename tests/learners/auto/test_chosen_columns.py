@@ -71,6 +71,16 @@ def test_an_ensemble_is_unsettled_until_the_last_choice() -> None:
     assert not companion.unsettled
 
 
+def test_none_are_chosen_where_many_columns_say_a_little_each() -> None:
+    rng = np.random.default_rng(4)
+    X = rng.normal(size=(600, 40))
+    faint = np.where(np.arange(40) < 3, 0.8, 0.2)  # three pass a test by themselves, most of the others do not
+    y = (X @ faint + rng.logistic(size=600) > 0.0).astype(np.float64)
+    assert columns_that_matter(X, y).size == 0
+    y = (X[:, :3] @ faint[:3] + rng.logistic(size=600) > 0.0).astype(np.float64)
+    assert columns_that_matter(X, y).tolist() == [0, 1, 2]
+
+
 def test_rare_values_and_rare_labels_choose_nothing_by_chance() -> None:
     rng = np.random.default_rng(2)
     X = (rng.random((256, 400)) < 0.01).astype(np.float64)

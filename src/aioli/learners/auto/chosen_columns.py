@@ -8,7 +8,8 @@ the fewer columns pass by chance, and few rows must not choose many. Then the co
 what the chosen ones leave of the label, as long as one passes the second test: so a column counts that says something
 only beside others. Where at least 16 columns and half of them fail all tests, an ensemble plays on the others, and
 first plays the rows so far, which are kept until then. It is made anew when a later test chooses other columns.
-Otherwise the companion says what the linear experts say, and costs nothing.
+Otherwise the companion says what the linear experts say, and costs nothing; so too where the columns not chosen say
+together more than twice what chance would ($\chi^2$ above 2 a column, where Akaike's criterion would have them all).
 
 From 64 rows on, columns of two values join those chosen, one by one, at a level of 1/10: one that says nothing costs a
 tree or a kernel little, since a path splits it once, where columns of many values can be split without end; and
@@ -43,6 +44,7 @@ IDLE = 16  # columns that must say nothing, and half of all, for the others to b
 LEVEL = 1.0 / 3.0  # divided by the rows, or twice the columns: the chance that one which says nothing passes a test
 EXPECTED = 2.0  # rows with the rarer label, off the column's most frequent value, without which chances are not known
 OF_TWO_VALUES, ENOUGH = 0.1, 64  # the level at which a column of two values joins those chosen, from so many rows on
+TOGETHER = 2.0  # times what chance says, by the columns not chosen together: then all are played, none by themselves
 COLLINEAR = 1e-6  # of a column's variance, if less is left beside those chosen: it says nothing new
 
 Columns = NDArray[np.int64]
@@ -79,16 +81,15 @@ def columns_that_matter(X: Matrix, y: Vector) -> Columns:
         if n >= ENOUGH:
             of_two = ((ordered[0] == X) | (ordered[-1] == X)).all(axis=0)
             _add_columns(chosen, C, n, np.where(of_two & (level > 0.0), OF_TWO_VALUES, 0.0), d)
-    return np.flatnonzero(chosen).astype(np.int64)
+        matter = np.flatnonzero(chosen).astype(np.int64)
+        return matter[:0] if _said_by_others(chosen, C, n) > TOGETHER else matter
 
 
 def _add_columns(chosen: NDArray[np.bool_], C: Matrix, n: int, level: Vector, most: int) -> None:
     """Choose columns one by one, up to `most`: the one that says most beside those chosen, given all correlations."""
     if chosen.sum() >= most:
         return
-    d = chosen.size
-    first = np.flatnonzero(chosen)
-    C = C - C[:, first] @ np.linalg.pinv(C[np.ix_(first, first)], rcond=COLLINEAR, hermitian=True) @ C[first]
+    d, C = chosen.size, _beside(chosen, C)
     while (count := int(chosen.sum())) < most:
         passing = ~chosen & (_chance_beside(C, count, n) < level)
         if not passing.any():
@@ -97,6 +98,28 @@ def _add_columns(chosen: NDArray[np.bool_], C: Matrix, n: int, level: Vector, mo
         best = int(np.where(passing, said, -1.0).argmax())
         chosen[best] = True
         C -= np.outer(C[:, best], C[best] / C[best, best])
+
+
+def _beside(chosen: NDArray[np.bool_], C: Matrix) -> Matrix:
+    """Return what chosen columns leave of all correlations."""
+    first = np.flatnonzero(chosen)
+    return np.asarray(
+        C - C[:, first] @ np.linalg.pinv(C[np.ix_(first, first)], rcond=COLLINEAR, hermitian=True) @ C[first]
+    )
+
+
+def _said_by_others(chosen: NDArray[np.bool_], C: Matrix, n: int) -> float:
+    r"""Return the mean $\chi^2_1$ of the columns not chosen, in all directions that they span: 1 if all are noise."""
+    others = np.flatnonzero(~chosen)
+    C = _beside(chosen, C)
+    spread, directions = np.linalg.eigh(C[np.ix_(others, others)])
+    spanned = spread > COLLINEAR
+    rank, left = int(spanned.sum()), C[-1, -1]
+    degrees = n - int(chosen.sum()) - rank - 1
+    if degrees < 1 or rank == 0 or left < COLLINEAR:
+        return 0.0
+    said = ((directions[:, spanned].T @ C[others, -1]) ** 2 / spread[spanned]).sum() / left
+    return float(-degrees * math.log1p(-min(said, 1.0 - 1e-12)) / rank)
 
 
 def _chance_beside(C: Matrix, chosen: int, n: int) -> Vector:
