@@ -56,6 +56,25 @@ def fail() -> None:
     raise ZeroDivisionError
 
 
+@pytest.mark.parametrize("failing", [0, 1])
+def test_a_task_that_fails_leaves_no_other_at_work(failing: int) -> None:
+    meeting, caller = threading.Barrier(3, timeout=PATIENCE), threading.get_ident()
+    places, ended = iter(range(2)), threading.Event()
+
+    def work() -> None:
+        place = None if threading.get_ident() == caller else next(places)
+        meeting.wait()
+        if place == failing:
+            raise ZeroDivisionError
+        if place is not None:
+            ended.wait(0.1)  # nobody sets it: the other is at work for a while
+            ended.set()
+
+    with pytest.raises(ZeroDivisionError):
+        do_all([work] * 3)
+    assert ended.is_set()
+
+
 @pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_a_task_that_fails_is_heard_of(place: int) -> None:
     tasks: list[Callable[[], None]] = [lambda: None] * 3

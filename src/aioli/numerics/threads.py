@@ -6,7 +6,7 @@ import sys
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache, partial
 from typing import Protocol, TypeVar
@@ -41,9 +41,10 @@ def do_all(tasks: Iterable[Callable[[], object]], *, side_by_side: bool = True) 
                 helpers.extend(_pool(os.getpid()).submit(work) for _ in range(min(threads(), len(waiting)) - 1))
         work()
     finally:
-        for helper in helpers:
-            if not helper.cancel():
-                helper.result()
+        begun = [helper for helper in helpers if not helper.cancel()]
+        wait(begun)  # all of them, also where one has failed: what tasks change is at rest when this returns
+        for helper in begun:
+            helper.result()
 
 
 def followed_by(last: Callable[[], object], tasks: Sequence[Callable[[], object]]) -> list[Callable[[], None]]:

@@ -5,9 +5,10 @@ numbers come first. A missing value is marked by a feature of its own, an unread
 mean of the column's values so far, so that the number itself says nothing.
 
 Where there are categories, columns are taken by their names, so that it does not matter in which order they come. New
-categories get places as their rows come, whether a table brings one row or thousands. Where features become more than
-`READ_BY_ALL`, those that come most often in a table get the first places of it, since some learners read only the
-first; where places are few, every column of categories has a right to some (`streams.fair_shares`).
+categories get places as their rows come, whether a table brings one row or thousands; marks of missing values that are
+new in a table come before them. Where features become more than `READ_BY_ALL`, those that come most often in a table
+get the first places of it, since some learners read only the first; where places are few, every column of categories
+has a right to some (`streams.fair_shares`).
 
 Free text becomes the set of its words, each a feature. Rows with free text, or of very many features, are sparse.
 
