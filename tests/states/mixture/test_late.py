@@ -195,14 +195,23 @@ def test_labels_in_runs_take_the_prior_share_of_what_is_trained_in_time() -> Non
     assert_allclose(odds, first / (1.0 - first) / (1.0 + layer.numbers[LONGEST]), rtol=1e-9)
 
 
-def test_shuffled_labels_take_nothing() -> None:
+def test_labels_that_are_plainly_independent_raise_the_odds_of_what_is_trained_in_time_up_to_e_times() -> None:
+    first = late_loops.MEMBER_PRIOR[PROMPT]
+    raised = []
     for seed in range(20):
         y = (np.random.default_rng(seed).random(1000) < 0.3).astype(float)
         layer = evidence_for_runs(y)
         assert layer.numbers[EVIDENCE] < 5.0
-        assert_allclose(layer.numbers[late_loops.PRIOR : SHARES], late_loops.MEMBER_PRIOR, rtol=1e-12)
-    ones = np.ones(500)  # one label alone is a base rate, not a run
-    assert evidence_for_runs(ones).numbers[EVIDENCE] < 5.0
+        prior = layer.numbers[late_loops.PRIOR : SHARES]
+        assert_allclose(prior.sum(), 1.0)
+        raised.append(prior[PROMPT] / (1.0 - prior[PROMPT]) / (first / (1.0 - first)))
+    assert 1.0 - 1e-9 <= min(raised) <= max(raised) <= math.e + 1e-9
+    assert np.median(raised) > 2.5  # of 1,000 independent labels most streams are sure
+
+
+def test_one_label_alone_is_a_base_rate_and_says_nothing_of_runs() -> None:
+    layer = evidence_for_runs(np.ones(500))
+    assert_allclose(layer.numbers[late_loops.PRIOR : SHARES], late_loops.MEMBER_PRIOR, rtol=1e-12)
 
 
 def after(y: Vector, in_time: Vector) -> LateMixture:

@@ -35,8 +35,10 @@ what the chain of labels alone would have, which knows nothing but the last labe
 the chain does have learned from a few runs which rows are neighbours, and not what makes a label: of the next run they
 know next to nothing.
 
-Whether labels come in runs is tested by the Bayes factor of a Markov chain against independence: where they do, the
-prompt whole is not to be trusted with late labels, and loses its prior share, all but 1/(longest delay).
+Whether labels come in runs is tested by the Bayes factor of a Markov chain against independence. Where they do, the
+prompt whole is not to be trusted with late labels, and loses its prior share, all but 1/(longest delay). Where they
+plainly do not, rows of one delay are as good as any others, and what was best in time is best late: its prior odds
+become up to e times as large, at once. Shares that are learned from announcements would take several delays to say so.
 """
 
 import math
@@ -134,14 +136,15 @@ class LateMixture:
     def cost(self, rounds: int, prior: float) -> float:
         r"""Return the most that the whole can have lost over an expert of this prior share, in nats. O(1).
 
-        Both levels' $\mathrm{gap} + \frac1\eta(\ln\frac1\pi + \text{shares})$, as proved above; ln 10 is what the test
-        for runs may have taken from a member's share, and more than it takes from what now begins.
+        Both levels' $\mathrm{gap} + \frac1\eta(\ln\frac1\pi + \text{shares})$, as proved above. ln 12 is what the test
+        for runs may have added to A: 1 where it raised the odds of a member that held all shares, and
+        $\ln\frac1{1-\pi}$ where it then took a prior share of at most π = 0.77 from one that held none.
         """
         n = self.numbers
         shares = math.log((rounds + 9.0) / 9.0)
         lower = n[GAP] + (shares - math.log(prior)) / n[RATE]
         member = float(n[PRIOR + EXPERTS])
-        upper = n[HEDGE + GAP] + (0.11 * shares - math.log(member) + math.log(10.0)) / n[HEDGE + RATE]
+        upper = n[HEDGE + GAP] + (0.11 * shares - math.log(member) + math.log(12.0)) / n[HEDGE + RATE]
         return float(lower + upper)
 
     def negligible(self, heard: float | Vector = HEARD) -> Vector:

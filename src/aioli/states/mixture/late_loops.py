@@ -76,6 +76,7 @@ FIRST_RATE, FIRST_UPPER_RATE = 4.0, 16.0
 STEP = 4.0  # over the delay: of the stacker's steps
 FEW = 2.5  # m/r: where so few labels speak for the experts, the base rate is heard twice as much as by its share
 SURE = 5.0  # nats of evidence for runs that chance brings to one stream in 150, e^-5
+UNLIKELY = 1.0  # nats of evidence against runs that a first long run brings, too, while no other label has come
 
 
 @compiled("f8(f8[::1],f8[::1])")
@@ -214,9 +215,22 @@ def correct_late(stacker: Matrix, f: Vector, k: Vector, mixed: float, y: float, 
             Q[i, j] -= k[i] * k[j]
 
 
+@compiled("f8(f8,f8)", inline=True)
+def belief_in_runs(evidence: float, longest: float) -> float:
+    r"""Return by how many nats runs lower the prior share of what is trained in time; below 0 they raise it. O(1).
+
+    The evidence is a Bayes factor's logarithm: a chain of labels against independent ones, whose n labels lead to about
+    $-\tfrac12\ln n$. What an old label cannot do is worth $\ln(1 + \text{delay})$ at most. One nat is the most that
+    independent labels are worth: the columns may drift though the labels do not tell.
+    """
+    if evidence < -UNLIKELY:
+        return max(evidence + UNLIKELY, -1.0)
+    return min(evidence - SURE, math.log(1.0 + longest)) if evidence > SURE else 0.0
+
+
 @compiled("void(f8[::1],f8)")
 def count_label(numbers: Vector, y: float) -> None:
-    """Count a label, and take the prompt whole's prior share away as evidence for runs grows. O(1)."""
+    """Count a label; the prompt whole's prior share falls with evidence for runs, and rises with that against. O(1)."""
     label = 1 if y > 0.5 else 0
     if numbers[FROM] >= 0.0:
         first = RUNS + 2 * int(numbers[FROM])
@@ -227,18 +241,18 @@ def count_label(numbers: Vector, y: float) -> None:
         numbers[first + label] += 1.0
     numbers[FROM] = label
     numbers[ONES if label else ZEROS] += 1.0
-    if numbers[EVIDENCE] - SURE <= numbers[BELIEVED]:  # as it mostly is: the logarithm below costs as much as all this
+    believed = belief_in_runs(numbers[EVIDENCE], numbers[LONGEST])
+    against, in_favour = believed < numbers[BELIEVED] <= 0.0, believed > max(numbers[BELIEVED], 0.0)
+    if not (against or in_favour):  # the share rises first, then falls: a bound is on each way, not on going to and fro
         return
-    believed = min(numbers[EVIDENCE] - SURE, math.log(1.0 + numbers[LONGEST]))
-    if believed > numbers[BELIEVED]:
-        for first in (PRIOR, SHARES):
-            numbers[first + PROMPT] *= math.exp(numbers[BELIEVED] - believed)
-            total = 0.0
-            for i in range(first, first + MEMBERS):
-                total += numbers[i]
-            for i in range(first, first + MEMBERS):
-                numbers[i] /= total
-        numbers[BELIEVED] = believed
+    for first in (PRIOR, SHARES):
+        numbers[first + PROMPT] *= math.exp(numbers[BELIEVED] - believed)
+        total = 0.0
+        for i in range(first, first + MEMBERS):
+            total += numbers[i]
+        for i in range(first, first + MEMBERS):
+            numbers[i] /= total
+    numbers[BELIEVED] = believed
 
 
 @compiled("void(f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1],f8[::1],f8[::1])")
