@@ -11,7 +11,8 @@ from aioli.onnx.graph import Graph, Name
 from aioli.onnx.views import view_rows
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
-from aioli.states.mixture.mixture import BOLD, CERTAIN, DEVIANT, LAST_LABEL, LEAST, MEAN_LABEL, Mixture
+from aioli.states.mixture.mixture import Mixture
+from aioli.states.mixture.mixture_loops import BOLD, CERTAIN, DEVIANT, LAST_LABEL, LEAST, MEAN_LABEL
 from aioli.states.mixture.views import Views
 
 __all__ = ["log_odds_of_ensemble"]

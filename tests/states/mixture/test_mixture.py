@@ -10,7 +10,8 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.snapshots.tree import Snapshot
-from aioli.states.mixture.mixture import Mixture, announce, combine_rows, mixture_cost, unpack_compiled
+from aioli.states.mixture.mixture import Mixture, mixture_cost
+from aioli.states.mixture.mixture_loops import announce, combine_rows, unpack_compiled
 
 
 def play(Z: Matrix, y: Vector, prior: Vector, weights: Vector | None = None) -> tuple[Vector, Mixture]:
@@ -31,32 +32,32 @@ def some_experts(n: int, K: int, seed: int, scale: float = 2.0) -> tuple[Matrix,
 
 
 def by_definition(Z: Matrix, y: Vector, prior: Vector) -> Vector:
-    """The same in plain NumPy: two mixtures with shares, and two Bayesian stackers between them."""
+    """The same in plain NumPy: two mixtures with shares, and three Bayesian stackers between them."""
     K = Z.shape[1]
     F = K + 5
     prior = prior / prior.sum()
-    w, upper_prior = prior.copy(), np.array([0.4, 0.3, 0.3])
-    upper, ridge = upper_prior.copy(), np.r_[4.0, np.ones(F - 1)]
-    Q, u = [np.diag(1.0 / ridge) for _ in range(2)], [np.zeros(F) for _ in range(2)]
+    w, upper_prior = prior.copy(), np.array([0.4, 0.2, 0.2, 0.2])
+    upper, ridges = upper_prior.copy(), [scale * np.r_[4.0, np.ones(F - 1)] for scale in (1.0, 1.0, 10.0)]
+    Q, u = [np.diag(1.0 / ridge) for ridge in ridges], [np.zeros(F) for _ in ridges]
     last, mean, said = 0.0, 0.0, []
     for t, (z, label) in enumerate(zip(Z, y, strict=True)):
         p = w @ sigmoid_many(z)
         mixed = np.log(p) - np.log(w @ sigmoid_many(-z))
         f = np.r_[1.0, np.clip(mixed, -12, 12), np.clip(z - mixed, -8, 8), np.tanh(mixed / 2), last, mean]
-        all_three = np.r_[mixed, [np.clip(mixed + u[a] @ f, -35, 35) for a in range(2)]]
-        yes = upper @ sigmoid_many(all_three)
-        said.append(np.log(yes) - np.log(upper @ sigmoid_many(-all_three)))
+        heard = np.r_[mixed, [np.clip(mixed + u[a] @ f, -35, 35) for a in range(3)]]
+        yes = upper @ sigmoid_many(heard)
+        said.append(np.log(yes) - np.log(upper @ sigmoid_many(-heard)))
         sign = 1.0 if label else -1.0
         w = w * sigmoid_many(sign * z)
         w = (1 - 1 / (t + 10)) * w / w.sum() + prior / (t + 10)
-        upper = upper * sigmoid_many(sign * all_three)
+        upper = upper * sigmoid_many(sign * heard)
         upper = (1 - 0.1 / (t + 10)) * upper / upper.sum() + 0.1 * upper_prior / (t + 10)
-        for a, rho in enumerate([1.0, 0.999]):
-            p = sigmoid_many(all_three[1 + a])
+        for a, rho in enumerate([1.0, 0.999, 1.0]):
+            p = sigmoid_many(heard[1 + a])
             h, k = p * (1 - p), Q[a] @ f
             D = 1 + h * (f @ k) / 2
             u[a] = u[a] + (label - p) / (2 * D) * k
-            Q[a] = rho * (Q[a] - h / (2 * D) * np.outer(k, k)) + (1 - rho) * np.diag(1 / ridge)
+            Q[a] = rho * (Q[a] - h / (2 * D) * np.outer(k, k)) + (1 - rho) * np.diag(1 / ridges[a])
         last, mean = sign, 0.9 * mean + 0.1 * sign
     return np.array(said)
 
@@ -168,7 +169,7 @@ def test_a_weight_of_zero_teaches_nothing_but_the_time() -> None:
     Z, y = some_experts(30, 3, seed=2)
     _, mixture = play(Z, y, np.ones(3))
     combine_rows(mixture.buffer, Z[:1], y[:1], np.zeros(1), np.empty(1))  # the last row's step of Q is taken here
-    (u, _, s, Q), (v, _, _, _) = mixture.stackers
+    (u, _, s, Q), (v, _, _, _), _ = mixture.stackers
     before = u.copy(), v.copy(), Q.copy()
     assert not s.any()
     combine_rows(mixture.buffer, Z[:1], y[:1], np.zeros(1), np.empty(1))
@@ -194,3 +195,30 @@ def test_a_mixture_may_be_heard_more_than_its_stackers_and_its_snapshot_tells() 
     assert mixture_cost(300, 1 / 3, alone=0.8) == pytest.approx(mixture_cost(300, 1 / 3) - np.log(2.0))
     with pytest.raises(SnapshotRefused):
         Mixture.restore(Snapshot("Mixture", {"alone": 1.5}, mixture.snapshot().arrays))
+
+
+def test_a_file_from_before_there_was_a_third_stacker_goes_on_with_two() -> None:
+    Z, y = some_experts(200, 3, seed=5)
+    mixture, out = Mixture(np.ones(3), heard=2), np.empty(200)
+    combine_rows(mixture.buffer, Z, y, np.ones(200), out)
+    assert mixture.upper[3] == 0.0
+    snapshot = mixture.snapshot()
+    assert snapshot.arrays["upper"].shape == (3,)
+    assert "u2" not in snapshot.arrays
+    restored, again = Mixture.restore(snapshot), np.empty(200)
+    combine_rows(mixture.buffer, Z, y, np.ones(200), out)
+    combine_rows(restored.buffer, Z, y, np.ones(200), again)
+    assert np.array_equal(again, out)
+
+
+def test_where_experts_add_nothing_to_each_other_the_careful_stacker_costs_least() -> None:
+    gained = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        truth = rng.normal(size=300)
+        y = (truth + rng.logistic(size=300) > 0).astype(float)
+        Z = truth[:, None] + rng.normal(size=(300, 6))  # six of the same kind: their mean is what there is to know
+        two, out = Mixture(np.ones(6), heard=2), np.empty(300)
+        combine_rows(two.buffer, Z, y, np.ones(300), out)
+        gained.append(losses(out, y).sum() - losses(play(Z, y, np.ones(6))[0], y).sum())
+    assert np.mean(gained) > 1.0

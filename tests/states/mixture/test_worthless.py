@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from aioli.states.mixture.mixture import Mixture, combine_rows
+from aioli.states.mixture.mixture import Mixture
+from aioli.states.mixture.mixture_loops import combine_rows
 
 
 def test_an_expert_that_repeats_another_is_worthless_and_one_that_knows_more_is_not(rng: np.random.Generator) -> None:

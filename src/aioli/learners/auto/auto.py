@@ -38,7 +38,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     $$\sum_t \ell_t \le \sum_t \ell_{t,i} + \ln\frac1{w_i} + \ln\frac{n+9}{9} + \ln\frac1{0.4} + 0.11\ln\frac{n+9}{9}$$
 
     for every expert i, on any data, for ever or until it retires; each certified expert adds its own logarithmic bound
-    against every fixed linear model of a ball. Two stackers on top learn what experts know together, and that labels
+    against every fixed linear model of a ball. Three stackers on top learn what experts know together, and that labels
     come in runs (`states.mixture.mixture`). O(K d²) a row, K = 11.
 
     Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²

@@ -20,7 +20,8 @@ from aioli.states.certificate import Certificate, PlayedGame, running_certificat
 from aioli.states.dense.state import State
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
-from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
+from aioli.states.mixture.mixture import Mixture, mixture_cost
+from aioli.states.mixture.mixture_loops import announce_rows, combine_rows
 from aioli.states.mixture.single_row import LATE, LOSS, ROUNDS, SLOTS, TOTALS
 from aioli.states.mixture.views import Views
 

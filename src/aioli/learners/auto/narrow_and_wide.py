@@ -21,7 +21,8 @@ from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
-from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows, mixture_cost
+from aioli.states.mixture.mixture import Mixture, mixture_cost
+from aioli.states.mixture.mixture_loops import announce_rows, combine_rows
 from aioli.states.mixture.views import LONGEST
 from aioli.streams.rows import as_logits, as_weights
 from aioli.streams.sparse_rows import SparseRows

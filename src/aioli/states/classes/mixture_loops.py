@@ -11,7 +11,16 @@ from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.copying import copy_numbers
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.two_classes import HEAVY
-from aioli.states.mixture.mixture import BOLD, CERTAIN, DEVIANT, FORGETTING, LEAST, RETURN_START, RUN, UPPER_RETURN
+from aioli.states.mixture.mixture_loops import (
+    BOLD,
+    CERTAIN,
+    DEVIANT,
+    FORGETTING,
+    LEAST,
+    RETURN_START,
+    RUN,
+    UPPER_RETURN,
+)
 
 __all__ = ["BESIDE", "MEMORIES", "NOBODY", "STACKERS", "announce_rows", "combine_rows"]
 

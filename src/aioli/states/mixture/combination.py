@@ -10,7 +10,8 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
-from aioli.states.mixture.mixture import Mixture, announce_rows, combine_rows
+from aioli.states.mixture.mixture import Mixture
+from aioli.states.mixture.mixture_loops import STACKERS, announce_rows, combine_rows
 
 __all__ = ["Combination"]
 
@@ -22,10 +23,12 @@ class Combination:
     ----------
     prior
         The share of each member before the first row, up to a factor.
+    heard
+        How many of the mixture's stackers are heard, as in `Mixture`.
     """
 
-    def __init__(self, prior: Vector) -> None:
-        self.mixture = Mixture(prior)
+    def __init__(self, prior: Vector, heard: int = STACKERS) -> None:
+        self.mixture = Mixture(prior, heard=heard)
         self.late: LateMixture | None = None
 
     @property
@@ -92,8 +95,8 @@ class Combination:
             self.late.revive(member, share)
 
     def begun_anew(self) -> Self:
-        """Return a combination that has heard nothing, of as many members; it hears announcements where this did."""
-        anew = type(self)(np.ones(self.members))
+        """Return a combination that has heard nothing, of as many members and stackers, and announcements if any."""
+        anew = type(self)(np.ones(self.members), self.mixture.heard)
         if self.late is not None:
             anew._hear_announcements()
         return anew

@@ -8,7 +8,7 @@ import math
 from aioli.numerics.compiling import Vector, compiled
 from aioli.numerics.copying import copy_numbers
 from aioli.numerics.logistic import sigmoid
-from aioli.states.mixture.mixture import LEAST
+from aioli.states.mixture.mixture_loops import LEAST
 
 __all__ = ["GAP", "HEDGE", "RATE", "hedge", "slow_down"]
 

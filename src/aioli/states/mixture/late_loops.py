@@ -14,7 +14,7 @@ from aioli.numerics.copying import copy_numbers
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import HEAVY
 from aioli.states.mixture.late_hedge import GAP, HEDGE, RATE, hedge, slow_down
-from aioli.states.mixture.mixture import (
+from aioli.states.mixture.mixture_loops import (
     BOLD,
     CERTAIN,
     DEVIANT,
@@ -25,10 +25,8 @@ from aioli.states.mixture.mixture import (
     RUN,
     TIME,
     UPPER_RETURN,
+    announce_row,
     combine_rows,
-    describe,
-    mixed_logit,
-    stacked,
     unpack_compiled,
 )
 
@@ -164,9 +162,8 @@ def announce_rows_late(
     The buffer is scratch, nothing else is touched. What is the same for all rows is made once.
     """
     K = Z.shape[1]
-    parts = unpack_compiled(mixture_buffer, K)  # opened once: see `mixture.combine_rows`
-    prior, shares, yes, no, upper, upper_yes, upper_no = parts[0], parts[1], parts[2], parts[3], *parts[5:8]
-    three, memory, seen, u, u2 = parts[8], parts[9], parts[11], parts[12], parts[16]
+    parts = unpack_compiled(mixture_buffer, K)  # opened once: see `mixture_loops.combine_rows`
+    prior, shares, yes, no, _, upper, upper_yes, upper_no, each, memory, seen, _, u, _, _, _ = parts
     last, mean, fade = memory[LAST_LABEL], memory[MEAN_LABEL], RUN ** numbers[LONGEST]
     base_rate, awake = math.log(numbers[ONES] / numbers[ZEROS]), numbers[AWAKE] > 0.0
     f, heard = np.empty(K + 5), numbers[SHARES:COUNTS].copy()
@@ -175,10 +172,7 @@ def announce_rows_late(
     memory[LAST_LABEL], memory[MEAN_LABEL] = fade * last, fade * mean
     for t in range(len(Z)):
         z, said = Z[t], kept[t, K:]
-        prompt = mixed_logit(shares, z, yes, no)
-        describe(prior, shares, yes, no, memory, z, prompt, seen)
-        three[0], three[1], three[2] = prompt, stacked(u, seen, prompt), stacked(u2, seen, prompt)
-        said[PROMPT] = mixed_logit(upper, three, upper_yes, upper_no)
+        said[PROMPT] = announce_row(prior, shares, yes, no, upper, upper_yes, upper_no, each, memory, seen, u, z)
         mixed = odds_of_shares(experts[1], yes, no)
         describe_late(experts[0], z, mixed, last, mean, f)
         copy_numbers(z, kept[t])

@@ -12,7 +12,8 @@ both.
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.states.mixture.mixture import MEMORIES, RETURN, RETURN_START, TIME, Mixture
+from aioli.states.mixture.mixture import Mixture
+from aioli.states.mixture.mixture_loops import MEMORIES, RETURN, RETURN_START, TIME
 
 __all__ = ["merged_mixtures"]
 
@@ -25,7 +26,7 @@ def merged_mixtures(first: Mixture, second: Mixture, since: Mixture, lost: Vecto
     `lost` is what each expert lost in both games since.
     """
     games = first, second, since
-    merged = Mixture(since.prior)
+    merged = Mixture(since.prior, since.alone, since.heard)
     merged.prior[:] = since.prior
     rows = [float(game.memory[TIME] - since.memory[TIME]) for game in (first, second)]
     part = rows[0] / sum(rows) if sum(rows) > 0.0 else 0.5
@@ -37,7 +38,7 @@ def merged_mixtures(first: Mixture, second: Mixture, since: Mixture, lost: Vecto
     upper = [np.log(np.maximum(game.upper, LEAST)) for game in (first, second)]
     merged.upper[:] = _normalised(part * upper[0] + (1.0 - part) * upper[1])
     remembering, forgetting = (1.0, 1.0, -1.0), (part, 1.0 - part, 0.0)
-    for i, weights in enumerate((remembering, forgetting)):
+    for i, weights in enumerate((remembering, forgetting, remembering)):
         u, k, s, Q = merged.stackers[i]
         u[:], Q[:] = _combined([_information(game, i) for game in games], weights)
         k[:] = s[:] = 0.0

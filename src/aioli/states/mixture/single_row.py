@@ -13,7 +13,7 @@ from aioli.numerics.copying import copy_numbers
 from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.single_row import LOGIT, RULES, SPOILED, TALLY, play_one, predict_logit_one
-from aioli.states.mixture.mixture import announce, combine_rows, unpack_compiled
+from aioli.states.mixture.mixture_loops import announce, combine_rows, unpack_compiled
 from aioli.states.mixture.views import VIEWS, count_in, fill_views, is_row, view_width, widest_view
 from aioli.streams.sparse_rows import Indices
 

@@ -26,7 +26,7 @@ from aioli.states.mixture.late_loops import (
     answer_rows_late,
     next_unannounced,
 )
-from aioli.states.mixture.mixture import announce, answer, unpack_compiled
+from aioli.states.mixture.mixture_loops import announce, answer, unpack_compiled
 from aioli.states.sparse.diagonal import SLOTS, learn_row, measure_row
 from aioli.states.sparse.naive_bayes import count_words, naive_bayes
 from aioli.states.sparse.views import FREQUENCY, SIZE, VIEWS, view_row
