@@ -220,7 +220,8 @@ class Encoder:
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         moved = values if self.moving else np.full(len(values), np.nan)
-        sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
+        with np.errstate(over="ignore", invalid="ignore"):  # of cells that the learner is about to refuse
+            sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
         counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
         if not gone.any():

@@ -41,6 +41,11 @@ class Window:
         """Bytes of the source that have been parsed; the end that a last line may lack is not counted."""
         return min(self.before + self.start, self.source.position)
 
+    @property
+    def holds_the_end(self) -> bool:
+        """Whether the source has been read to its end."""
+        return self._ended
+
     def fill(self) -> bool:
         """Read on, up to the next whole block of the source; False if there is nothing more.
 
