@@ -177,3 +177,15 @@ def test_a_long_category_is_not_asked_for_its_column_letter_by_letter() -> None:
     ]
     assert names == ["size", "town", "town=a"]
     assert kinds.times < 30
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"), [(b"PAR1", "is Parquet"), (b"ARROW1", "is Arrow"), (b"PK\x03\x04", "save the sheet as CSV")]
+)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.svm"])
+def test_a_file_that_is_no_text_is_called_by_its_format(begin: bytes, said: str, name: str, tmp_path: Path) -> None:
+    """A pipe has no name that tells it: the message was about ends of lines."""
+    path = tmp_path / name
+    path.write_bytes(begin + b"\x15\x04\r\x00" * 100)
+    with pytest.raises(FileRefused, match=said):
+        list(FileStream(str(path), Reading(label="y")))
