@@ -59,8 +59,9 @@ def columns_of_features(features: Iterable[str], kinds: Mapping[str, str]) -> li
     [('age', {0: ''}, {3: ' is missing'}), ('town', {1: 'Rome', 2: 'Oslo'}, {})]
     """
     found: dict[str, OriginalColumn] = {}
+    lengths = sorted({len(name) for name in kinds}, reverse=True)  # a value may be long: not all its parts are names
     for place, feature in enumerate(features):
-        name, kind, value = _owner(feature, kinds)
+        name, kind, value = _owner(feature, kinds, lengths)
         column = found.setdefault(name, OriginalColumn(name, kind))
         if value in MARKS and kind != CATEGORY:
             column.marks[place] = value
@@ -69,13 +70,13 @@ def columns_of_features(features: Iterable[str], kinds: Mapping[str, str]) -> li
     return list(found.values())
 
 
-def _owner(feature: str, kinds: Mapping[str, str]) -> tuple[str, str, str]:
+def _owner(feature: str, kinds: Mapping[str, str], lengths: Sequence[int]) -> tuple[str, str, str]:
     """Return a feature's column, its kind, and what the feature says of it; the longest name that fits is the owner."""
     if kinds.get(feature, NUMBER) in (NUMBER, DATE) and (feature in kinds or not kinds):
         return feature, kinds.get(feature, NUMBER), ""
-    for end in range(len(feature), 0, -1):
+    for end in lengths:
         kind = kinds.get(feature[:end])
-        if kind is None:
+        if kind is None or end > len(feature):
             continue
         rest = feature[end:].removesuffix(" (made)")
         if rest in MARKS:

@@ -1,6 +1,6 @@
 """Cuts the tables of any reader into blocks of equal rows, so that the same rows are the same blocks in every format.
 
-What a learner announces depends, in its last digits, on how many rows it is given at a time, and features are placed
+What a learner announces depends, in its last digits, on how many rows it is given at a time, and a learner grows
 block by block. With blocks that depend on the rows alone, a CSV file and its Parquet twin are one stream, bit for bit.
 """
 

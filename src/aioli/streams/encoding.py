@@ -4,11 +4,10 @@ A feature gets a place when it first comes, behind all that came before, so that
 numbers come first. A missing value is marked by a feature of its own, an unreadable one by another, and filled with the
 mean of the column's values so far, so that the number itself says nothing.
 
-Where there are categories, columns are taken by their names, so that it does not matter in which order they come. New
-categories get places as their rows come, whether a table brings one row or thousands; marks of missing values that are
-new in a table come before them. Where features become more than `READ_BY_ALL`, those that come most often in a table
-get the first places of it, since some learners read only the first; where places are few, every column of categories
-has a right to some (`streams.fair_shares`).
+Places follow from the rows alone: new features get them in the order of their rows, and within a row marks of numbers
+and dates first, then words, then categories, so that it does not matter whether a table brings one row or thousands.
+Where there are categories, columns are taken by their names, so that it does not matter in which order they come. Where
+places are few, every column of categories has a right to some (`streams.fair_shares`).
 
 Free text becomes the set of its words, each a feature. Rows with free text, or of very many features, are sparse.
 
@@ -18,16 +17,18 @@ where it is missing, and a feature of its own marks where it is present.
 
 import re
 import zlib
-from collections import Counter
 from collections.abc import Iterable, Mapping
-from typing import NamedTuple, Self
+from itertools import groupby
+from operator import itemgetter
+from typing import NamedTuple, Self, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Plain, Snapshot
-from aioli.streams.fair_shares import admitted
+from aioli.streams.fair_shares import FairShares
 from aioli.streams.feature_rows import Ones, add_rows, as_matrix_of, as_sparse
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Features, Table, Texts
 
@@ -35,7 +36,6 @@ __all__ = ["Encoder", "Mark", "column_kinds"]
 
 CAP = 256  # features that categories may have of their own, for learners of d² numbers
 WIDE_CAP = 1 << 18  # likewise, for learners that take sparse rows
-READ_BY_ALL = 128  # features that every learner reads; of more, some read only the first
 NARROW = 256  # features of a dense row; rows of more are sparse, for learners that take such
 BUCKETS = 32  # features that all later categories share
 BUCKET = "rare categories, bucket"
@@ -46,6 +46,32 @@ MOST_ROWS = 2.0**53  # that float64 counts one by one
 WORD = re.compile(r"\w+")
 WEEK = 7.0
 THURSDAY = 3.0  # the first of January 1970, Monday being 0
+
+
+Claim: TypeAlias = tuple[int, int, int, int, str]  # a feature with its row, and its order among those of the row
+NUMBERS, DATES, WORDS, CATEGORIES, NO_CATEGORY, RARE = range(6)  # in this order, within a row
+
+
+class Column(NamedTuple):
+    """A column of numbers or dates: its features, its name being the first, and its order within a row."""
+
+    features: tuple[str, ...]
+    kind: int
+    rank: int
+
+
+class Found(NamedTuple):
+    """What columns of numbers and dates hold, by the names of features, before new features have their places."""
+
+    dense: list[tuple[str, Vector]]
+    marks: list[tuple[NDArray[np.int64], str]]
+    claims: list[Claim]
+
+    def mark(self, column: Column, rows: NDArray[np.int64], feature: str) -> None:
+        """Mark the rows by a feature, and claim a place for it in the first of them."""
+        if rows.size:
+            self.marks.append((rows, feature))
+            self.claims.append((int(rows[0]), column.kind, column.rank, len(column.features), feature))
 
 
 class Mark(NamedTuple):
@@ -115,7 +141,7 @@ class Encoder:
 
     def _in_order(self, names: Iterable[str]) -> list[str]:
         """Return the columns as they came where all are numbers or dates, and else by name, whatever their order."""
-        kinds = self.kinds.values()
+        kinds = {kind for name, kind in self.kinds.items() if name not in self._late}
         return sorted(names) if CATEGORY in kinds or TEXT in kinds else list(names)
 
     def encode(self, table: Table) -> Features:
@@ -126,18 +152,25 @@ class Encoder:
                 self._add_sums(table)
             self._rows += len(table)
             return table.numbers
-        dense: list[tuple[int, Vector]] = []
-        ones: list[Ones] = []
-        for name in self._in_order(table.names):
+        found = Found([], [], [])
+        for rank, name in enumerate(self._in_order(table.names)):
             values, unreadable = table.numbers[:, table.names.index(name)], table.unreadable.get(name, {})
-            dense.append((self._place(name), self._fill_missing(name, values, unreadable, ones)))
-        for name in self._in_order(table.days):
-            dense += self._date(name, table.days[name], table.unreadable.get(name, {}), ones)
+            column = Column((name,), NUMBERS, rank)
+            found.dense.append((name, self._fill_missing(column, values, unreadable, found)))
+        for rank, name in enumerate(self._in_order(table.days)):
+            column = Column(self.date_features(name), DATES, rank)
+            self._date(column, table.days[name], table.unreadable.get(name, {}), found)
         texts = self._in_order(name for name in table.texts if self.kinds[name] == TEXT)
-        ones += [self._bag_of_words(name, table.texts[name]) for name in texts]
+        rows, words = self._words_of({name: table.texts[name] for name in texts}, found.claims)
+        categories = self._in_order(name for name in table.texts if self.kinds[name] != TEXT)
+        rare = self._admit({name: table.texts[name] for name in categories}, found.claims)
         self._rows += len(table)
-        names = self._in_order(name for name in table.texts if self.kinds[name] != TEXT)
-        ones += self._one_hot({name: table.texts[name] for name in names})
+        for *_, feature in sorted(found.claims):
+            self._place(feature)
+        dense = [(self._places[feature], values) for feature, values in found.dense if feature in self._places]
+        ones = [(where, np.full(len(where), self._places[feature])) for where, feature in found.marks]
+        ones.append((np.array(rows, np.int64), np.array([self._places[word] for word in words], np.int64)))
+        ones += [self._one_hot(name, table.texts[name], rare[name]) for name in categories]
         shape = len(table), len(self.features)
         return as_sparse(shape, dense, ones) if self.sparse else as_matrix_of(shape, dense, ones)
 
@@ -149,12 +182,9 @@ class Encoder:
             self._sums[name] = [total, self._sums.get(name, (0.0, 0))[1] + len(table)]
 
     def add_columns(self, new: dict[str, str]) -> None:
-        """Add columns that no earlier row had. A category gets no feature until its first value comes."""
-        for name, kind in new.items():
-            self.kinds[name] = kind
-            self._late.append(name)
-            if kind == CATEGORY:
-                self.categories[name] = 0
+        """Add columns that no earlier row had. None gets a feature until its first value comes."""
+        self.kinds.update(new)
+        self._late += new
 
     def _place(self, feature: str) -> int:
         if feature not in self._places:
@@ -168,117 +198,125 @@ class Encoder:
             feature += " (made)"
         return feature
 
-    def _fill_missing(self, name: str, values: Vector, unreadable: Mapping[int, str], ones: list[Ones]) -> Vector:
+    def _count_missing(self, name: str, count: int) -> None:
+        """Count missing values; those of a column that comes late are counted from its first value on."""
+        self.missing[name] = self.missing.get(name, 0) + count
+
+    def _fill_missing(self, column: Column, values: Vector, unreadable: Mapping[int, str], found: Found) -> Vector:
         """Return the values, missing ones filled with the mean of those before, or with 0 in a late column."""
+        name = column.features[0]
         gone = np.isnan(values)
         wrong = np.array(sorted(unreadable), dtype=np.int64)
-        if wrong.size:
-            ones.append((wrong, np.full(len(wrong), self._place(self._derived_name(f"{name} is unreadable")))))
+        found.mark(column, wrong, self._derived_name(f"{name} is unreadable"))
         silent = gone.copy()
         silent[wrong] = False
-        self.missing[name] = self.missing.get(name, 0) + int(silent.sum())
+        came = 0 if name not in self._late or name in self._places else _first(~gone)
+        self._count_missing(name, int(silent[came:].sum()))
         if name in self._late:
             rows = np.flatnonzero(~gone)
-            ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is there")))))
+            for t in rows[:1].tolist():
+                found.claims.extend((t, column.kind, column.rank, k, part) for k, part in enumerate(column.features))
+            found.mark(column, rows, self._derived_name(f"{name} is there"))
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         moved = values if self.moving else np.full(len(values), np.nan)
-        sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
+        with np.errstate(over="ignore", invalid="ignore"):  # of cells that the learner is about to refuse
+            sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
         counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
         if not gone.any():
             return values
-        rows = np.flatnonzero(silent)
-        if rows.size:
-            ones.append((rows, np.full(len(rows), self._place(self._derived_name(f"{name} is missing")))))
+        found.mark(column, np.flatnonzero(silent), self._derived_name(f"{name} is missing"))
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)
 
-    def _date(
-        self, name: str, days: Vector, unreadable: Mapping[int, str], ones: list[Ones]
-    ) -> list[tuple[int, Vector]]:
-        """Return the features of a date. Missing days are filled; the day of the week and the hour follow from them."""
-        places = [self._place(feature) for feature in self.date_features(name)]
-        filled = self._fill_missing(name, days, unreadable, ones)
+    def _date(self, column: Column, days: Vector, unreadable: Mapping[int, str], found: Found) -> None:
+        """Add the features of a date. Missing days are filled; the day of the week and the hour follow from them."""
+        filled = self._fill_missing(column, days, unreadable, found)
         parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
-        present = ~np.isnan(days) if name in self._late else np.full(len(days), True)
-        return [(place, np.where(present, part, 0.0)) for place, part in zip(places, parts, strict=True)]
+        present = ~np.isnan(days) if column.features[0] in self._late else np.full(len(days), True)
+        found.dense.extend(
+            (feature, np.where(present, part, 0.0)) for feature, part in zip(column.features, parts, strict=True)
+        )
 
     def date_features(self, name: str) -> tuple[str, str, str]:
         """Return the names of a date's features: its day since 1970, the day of its week from Monday, its hour."""
         return name, self._derived_name(f"{name}, weekday"), self._derived_name(f"{name}, hour")
 
-    def _one_hot(self, columns: Mapping[str, Texts]) -> list[Ones]:
-        """Return which rows have which feature of the columns of categories."""
-        counted = {name: Counter(texts) for name, texts in columns.items()}
-        self._admit(columns, counted)
-        ones: list[Ones] = []
-        for name, texts in columns.items():
-            places: dict[str | None, int] = {}
-            for text, count in counted[name].items():
-                if text is not None:
-                    feature = self._derived_name(f"{name}={text}")
-                    own = self._places.get(feature)
-                    self.shared += count if own is None else 0
-                    places[text] = self._place(f"{BUCKET} {_hash(feature) % BUCKETS}") if own is None else own
-                elif name not in self._late:
-                    places[None] = self._place(self._derived_name(f"{name} is missing"))
-            self.missing[name] = self.missing.get(name, 0) + counted[name][None]
-            rows = np.array([t for t, text in enumerate(texts) if text in places], dtype=np.int64)
-            ones.append((rows, np.array([places[text] for text in texts if text in places], dtype=np.int64)))
-        return ones
+    def _admit(self, columns: Mapping[str, Texts], claims: list[Claim]) -> dict[str, dict[int, str]]:
+        """Claim places for categories that have none, as long as there is room, and for marks of missing ones.
 
-    def _admit(self, columns: Mapping[str, Texts], counted: Mapping[str, Counter[str | None]]) -> None:
-        """Give places to categories that have none, as long as there is room, and to marks of missing ones.
-
-        Those that come most often have the first right to a place.
+        Returns the bucket that a row's category has to share, by column and row.
         """
-        new: list[tuple[int, int, str, str]] = []
-        for name, texts in columns.items():
-            unknown = {
-                text for text in counted[name] if text and self._derived_name(f"{name}={text}") not in self._places
-            }
-            first: dict[str, int] = {}
-            for t, text in enumerate(texts) if unknown else ():
-                if text in unknown:
-                    first.setdefault(text, t)
-            new += [(-counted[name][text], t, name, text) for text, t in first.items()]
-        chosen = admitted([(name, text) for _, _, name, text in sorted(new)], self.categories, self.cap, self._rows)
-        for name, _ in chosen:
-            self.categories[name] += 1
-        places = [self._derived_name(f"{name}={text}") for name, text in chosen]
-        if len(chosen) == len(new) and len(self.features) + len(new) <= READ_BY_ALL:
-            order = [(t, False, name, text) for _, t, name, text in new]
-            gone = [name for name in columns if counted[name][None] and name not in self._late]
-            order += [(columns[name].index(None), True, name, "") for name in gone]
-            places = [
-                self._derived_name(f"{name} is missing" if missing else f"{name}={text}")
-                for _, missing, name, text in sorted(order)
-            ]
-        for place in places:
-            self._place(place)
+        waiting: list[tuple[int, int, str, str]] = []
+        for rank, (name, texts) in enumerate(columns.items()):
+            distinct = dict.fromkeys(texts)
+            came = 0 if name in self.categories else _first(np.array([text is not None for text in texts]))
+            self._count_missing(name, texts[came:].count(None) if None in distinct else 0)
+            if None in distinct and name not in self._late:
+                claims.append((texts.index(None), NO_CATEGORY, rank, 0, self._derived_name(f"{name} is missing")))
+            known = self._places
+            unknown = {text for text in distinct if text and self._derived_name(f"{name}={text}") not in known}
+            waiting += [(t, rank, name, text) for t, text in enumerate(texts) if text in unknown] if unknown else []
+        rare: dict[str, dict[int, str]] = {name: {} for name in columns}
+        shares, own = FairShares(self.categories, self.cap), set[tuple[str, str]]()
+        for t, cells in groupby(sorted(waiting), key=itemgetter(0)):
+            new = [(rank, name, text) for _, rank, name, text in cells if (name, text) not in own]
+            chosen = shares.admit([(name, text) for _, name, text in new], self._rows + t + 1)
+            own.update(chosen)
+            for rank, name, text in new:
+                feature = self._derived_name(f"{name}={text}")
+                if (name, text) in own:
+                    claims.append((t, CATEGORIES, rank, 0, feature))
+                else:
+                    rare[name][t] = bucket = f"{BUCKET} {_hash(feature) % BUCKETS}"
+                    claims += [] if bucket in self._places else [(t, RARE, rank, 0, bucket)]
+        self.shared += sum(map(len, rare.values()))
+        return rare
 
-    def _bag_of_words(self, name: str, texts: Texts) -> Ones:
-        """Return which rows have which words. A text that is missing has none."""
+    def _one_hot(self, name: str, texts: Texts, rare: Mapping[int, str]) -> Ones:
+        """Return which rows have which feature of a column of categories; `rare` are the buckets that rows share."""
+        known = self._places
+        places = {text: known.get(self._derived_name(f"{name}={text}")) for text in dict.fromkeys(texts) if text}
+        held: dict[str | None, int] = {text: place for text, place in places.items() if place is not None}
+        if name not in self._late and None in texts:
+            held[None] = known[self._derived_name(f"{name} is missing")]
+        own = [t for t, text in enumerate(texts) if text in held]
+        own = [t for t in own if t not in rare] if rare else own
+        rows = np.array([*own, *rare], dtype=np.int64)
+        return rows, np.array([*(held[texts[t]] for t in own), *(known[bucket] for bucket in rare.values())], np.int64)
+
+    def _words_of(self, columns: Mapping[str, Texts], claims: list[Claim]) -> tuple[list[int], list[str]]:
+        """Return which rows have which words of free text, each once, and claim places for those that have none.
+
+        A text that is missing has no words.
+        """
         rows: list[int] = []
-        places: list[int] = []
-        for t, text in enumerate(texts):
-            words = dict.fromkeys(WORD.findall(text.lower())) if text else {}
-            found = dict.fromkeys(self._word(name, word) for word in words)
-            rows += [t] * len(found)
-            places += found
-        self.missing[name] = self.missing.get(name, 0) + texts.count(None)
-        return np.array(rows, dtype=np.int64), np.array(places, dtype=np.int64)
-
-    def _word(self, name: str, word: str) -> int:
-        feature = self._derived_name(f"{name}: {word}")
-        if feature in self._places:
-            return self._places[feature]
-        if sum(self.words.values()) < WORD_CAP:
-            self.words[name] += 1
-            return self._place(feature)
-        self.shared += 1
-        return self._place(f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}")
+        features: list[str] = []
+        room = WORD_CAP - sum(self.words.values())
+        claimed = set[str]()
+        for t, texts in enumerate(zip(*columns.values(), strict=True)):
+            for rank, (name, text) in enumerate(zip(columns, texts, strict=True)):
+                if text is None:
+                    if name in self.words:
+                        self._count_missing(name, 1)
+                    continue
+                self.words.setdefault(name, 0)
+                found: dict[str, None] = {}
+                for word in dict.fromkeys(WORD.findall(text.lower())):
+                    feature = self._derived_name(f"{name}: {word}")
+                    if feature not in self._places and feature not in claimed:
+                        if len(claimed) < room:
+                            claimed.add(feature)
+                            self.words[name] += 1
+                        else:
+                            self.shared += 1
+                            feature = f"{WORD_BUCKET} {_hash(feature) % WORD_BUCKETS}"
+                        claims.append((t, WORDS, rank, len(found), feature))
+                    found[feature] = None
+                rows += [t] * len(found)
+                features += found
+        return rows, features
 
     def mark(self) -> "Mark":
         """Return what `undo` needs to forget all that is encoded from now on. O(columns)."""
@@ -345,6 +383,11 @@ def column_kinds(snapshot: Snapshot) -> dict[str, str]:
     if len(names) != len(kinds):
         raise SnapshotRefused(f"in a {snapshot.kind}, {len(names)} columns have {len(kinds)} kinds")
     return dict(zip(names, kinds, strict=True))
+
+
+def _first(there: NDArray[np.bool_]) -> int:
+    """Return the first row where something is there, or the number of rows."""
+    return int(np.argmax(there)) if there.any() else len(there)
 
 
 def _hash(feature: str) -> int:

@@ -1,40 +1,68 @@
 """Which categories get a feature of their own where features are fewer than categories: fair shares between columns."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
-__all__ = ["admitted"]
+__all__ = ["FairShares"]
 
 SETTLED = 1000  # rows after which a column that has shown few values is not expected to bring many
 
 
-def admitted(new: Sequence[tuple[str, str]], used: Mapping[str, int], cap: int, rows: int) -> list[tuple[str, str]]:
-    """Return the categories that get a feature of their own, of `new` ones in the order of their rank.
+class FairShares:
+    """Decides row by row which new categories get a feature of their own.
 
     Half of the cap is divided equally: each of C columns has a right to cap/2C features. The other half, and what
-    columns do not claim, goes to whoever comes first in rank. `used` says how many each column has already, and `rows`
-    how many rows have been seen: until there are many, what a column may claim is kept free for it.
+    columns do not claim, goes to whoever comes first. Until there have been many rows, what a column may claim is kept
+    free for it.
 
-    >>> admitted([("id", "a"), ("id", "b"), ("id", "c"), ("id", "d"), ("sex", "m")], {"id": 0, "sex": 0}, 4, 5000)
-    [('id', 'a'), ('id', 'b'), ('id', 'c'), ('sex', 'm')]
+    Parameters
+    ----------
+    used
+        How many features each column has already; counted on.
+    cap
+        How many features all columns may have.
+
+    Examples
+    --------
+    >>> shares = FairShares({"id": 0, "sex": 0}, cap=4)
+    >>> [shares.admit([("id", text)], rows=1) for text in "abcd"]
+    [[('id', 'a')], [('id', 'b')], [('id', 'c')], []]
+    >>> shares.admit([("sex", "m")], rows=5)
+    [('sex', 'm')]
     """
-    taken = Counter(dict(used))
-    right = cap // (2 * max(1, len(used)))
-    claims = Counter(name for name, _ in new)
-    room = cap - taken.total()
-    if len(new) <= room and rows >= SETTLED:
-        return list(new)
-    kept = {
-        name: max(0, min(right, right if rows < SETTLED else taken[name] + claims[name]) - taken[name]) for name in used
-    }
-    free = room - sum(kept.values())
-    chosen = []
-    for name, text in new:
-        if kept.get(name, 0) > 0:
-            kept[name] -= 1
-        elif free > 0:
-            free -= 1
-        else:
-            continue
-        chosen.append((name, text))
-    return chosen
+
+    def __init__(self, used: dict[str, int], cap: int) -> None:
+        self._used, self._cap = used, cap
+        self._room = cap - sum(used.values())
+
+    def admit(self, new: Sequence[tuple[str, str]], rows: int) -> list[tuple[str, str]]:
+        """Return those of a row's new categories that get a feature; `rows` have been seen, this one among them."""
+        for name, _ in new:
+            self._used.setdefault(name, 0)  # a column that comes late
+        chosen = list(new) if len(new) <= self._room and rows >= SETTLED else self._shared(new, rows)
+        for name, _ in chosen:
+            self._used[name] += 1
+        self._room -= len(chosen)
+        return chosen
+
+    def _shared(self, new: Sequence[tuple[str, str]], rows: int) -> list[tuple[str, str]]:
+        """Return the first categories for which there is room beside what is kept free for others."""
+        if self._room <= 0:
+            return []
+        right = self._cap // (2 * max(1, len(self._used)))
+        claims = Counter(name for name, _ in new)
+        kept = {
+            name: max(0, min(right, right if rows < SETTLED else taken + claims[name]) - taken)
+            for name, taken in self._used.items()
+        }
+        free = self._room - sum(kept.values())
+        chosen = []
+        for name, text in new:
+            if kept[name] > 0:
+                kept[name] -= 1
+            elif free > 0:
+                free -= 1
+            else:
+                continue
+            chosen.append((name, text))
+        return chosen

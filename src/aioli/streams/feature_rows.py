@@ -32,6 +32,9 @@ def as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: lis
     entries += [(np.ones(len(rows)), rows, places) for rows, places in ones]
     values, rows, places = (np.concatenate(parts) for parts in zip(*entries, strict=True))
     X = sparse.csr_array((values, (rows, places)), shape=shape)
+    numbers = np.zeros(shape[1], dtype=bool)
+    numbers[[place for place, _ in dense]] = True
+    X.data[~numbers[X.indices]] = 1.0  # values of a row that share a feature were added
     X.eliminate_zeros()
     return X
 

@@ -55,11 +55,11 @@ class FileStream:
     >>> stream = FileStream(str(path), Reading(label="bought"))
     >>> for batch in stream:
     ...     print(batch.X, batch.y)
-    [[1.5 0.  1.  0. ]
-     [1.5 1.  0.  1. ]
-     [0.5 0.  1.  0. ]] [0. 1. 0.]
+    [[1.5 1.  0.  0. ]
+     [1.5 0.  1.  1. ]
+     [0.5 1.  0.  0. ]] [0. 1. 0.]
     >>> stream.features
-    ['size', 'size is missing', 'colour=red', 'colour=blue']
+    ['size', 'colour=red', 'size is missing', 'colour=blue']
     >>> folder.cleanup()
     """
 

@@ -94,7 +94,8 @@ class TableEncoder(KnowsColumns):
             return
         encoder, rows = self._known(), len(table)
         encoder.moving = True
-        size = block_rows(sum(kind != SKIPPED for kind in encoder.kinds.values()) + len(table.new))
+        columns = sum(kind != SKIPPED for kind in encoder.kinds.values()) + len(table.new)
+        size = block_rows(columns + 1)  # as of a file, of which one column is the label
         for first in range(0, rows, size):
             part = row_slice(table, first, min(rows, first + size))
             assert isinstance(part, Table)

@@ -135,7 +135,7 @@ def test_a_damaged_file_is_told_in_a_sentence(format: str, tmp_path: Path) -> No
 
 def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
     table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
-    assert "two columns have one name" in refused(write(tmp_path, table))
+    assert "two columns are called 'x'; rename one" in refused(write(tmp_path, table))
 
 
 def test_a_file_that_is_not_there_is_told(tmp_path: Path) -> None:

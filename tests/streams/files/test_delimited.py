@@ -39,7 +39,7 @@ def test_the_delimiter_is_found(delimiter: str, tmp_path: Path) -> None:
 
 def test_cells_between_single_spaces_may_be_empty(tmp_path: Path) -> None:
     features, X, _ = read(write(tmp_path, "a b c\n1  3\n4 5 6\n 8 9\n"), delimiter=" ")
-    assert features == ["a", "b", "c", "a is missing", "b is missing"]
+    assert features == ["a", "b", "c", "b is missing", "a is missing"]
     assert X[:, :3].tolist() == [[1.0, 0.0, 3.0], [4.0, 5.0, 6.0], [2.5, 8.0, 9.0]]
 
 

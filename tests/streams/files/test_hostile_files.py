@@ -4,16 +4,19 @@ import json
 import os
 import subprocess
 import sys
+import warnings
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from aioli.errors import FileRefused
+from aioli.evaluate.original_columns import columns_of_features
 from aioli.streams.files import jsonlines
 from aioli.streams.files.byte_source import Source
 from aioli.streams.files.jsonlines import JSONLines
-from aioli.streams.files.table import NUMBER, ReadAs, Table
+from aioli.streams.files.table import CATEGORY, NUMBER, ReadAs, Table
 from aioli.streams.filestream import FileStream, Reading
 
 CUT_WHILE_READ = """
@@ -120,3 +123,69 @@ def test_tables_that_were_cut_small_are_cut_alike_when_reading_goes_on(
         again = list(JSONLines(Source(str(path))).tables(ReadAs(kinds, "y"), table.after))
         assert [len(later) for later in again] == [len(later) for later in tables[k + 1 :]]
         assert not again or (isinstance(again[0], Table) and again[0].numbers[0, 0] == 33.0 * (k + 1))
+
+
+@pytest.mark.parametrize("rows", [5, 300, 3000])
+@pytest.mark.parametrize("place", [0, 3])
+def test_a_stray_quote_among_the_first_rows_does_not_hide_what_the_columns_are(
+    rows: int, place: int, tmp_path: Path
+) -> None:
+    """Words behind the quote were taken for numbers, of which none could be read."""
+    lines = [f"{t},w{t % 3},{t % 2}" for t in range(rows)]
+    lines[place] = f'{place},"w,1'
+    path = tmp_path / "rows.csv"
+    path.write_text("x,town,y\n" + "\n".join(lines) + "\n")
+    with FileStream(str(path), Reading(label="y", on_error="skip")) as stream:
+        read = sum(len(batch.y) for batch in stream if batch.y is not None)
+        assert stream.kinds["town"] == CATEGORY
+        assert stream.categories == {"town": 3}
+    assert (read, stream.skipped.count) == (rows - 1, 1)
+
+
+def test_a_row_that_ends_behind_the_first_lines_is_no_stray_quote(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    long = "\n".join("a line" for _ in range(5))
+    path.write_text("x,note,y\n" + "".join(f'{t},"{long}{t % 3}",{t % 2}\n' for t in range(2000)))
+    with FileStream(str(path), Reading(label="y", on_error="skip")) as stream:
+        assert sum(len(batch.y) for batch in stream if batch.y is not None) == 2000
+    assert stream.skipped.count == 0
+
+
+def test_numbers_whose_sum_is_beyond_float64_are_read_without_a_warning(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("x,y\n" + "1e308,0\n,1\n" * 20)
+    with warnings.catch_warnings(), FileStream(str(path), Reading(label="y")) as stream:
+        warnings.simplefilter("error")
+        assert sum(len(batch.y) for batch in stream if batch.y is not None) == 40
+
+
+class Asked(dict[str, str]):
+    """Kinds of columns that count how often they are asked."""
+
+    times = 0
+
+    def get(self, name: str, otherwise: Any = None) -> Any:
+        self.times += 1
+        return super().get(name, otherwise)
+
+
+def test_a_long_category_is_not_asked_for_its_column_letter_by_letter() -> None:
+    kinds = Asked({"town": CATEGORY, "town=a": CATEGORY, "size": NUMBER})
+    long = "a" * 20_000
+    names = [
+        column.name for column in columns_of_features(["size", f"town={long}", "town=a=b", "size is missing"], kinds)
+    ]
+    assert names == ["size", "town", "town=a"]
+    assert kinds.times < 30
+
+
+@pytest.mark.parametrize(
+    ("begin", "said"), [(b"PAR1", "is Parquet"), (b"ARROW1", "is Arrow"), (b"PK\x03\x04", "save the sheet as CSV")]
+)
+@pytest.mark.parametrize("name", ["rows.csv", "rows.jsonl", "rows.svm"])
+def test_a_file_that_is_no_text_is_called_by_its_format(begin: bytes, said: str, name: str, tmp_path: Path) -> None:
+    """A pipe has no name that tells it: the message was about ends of lines."""
+    path = tmp_path / name
+    path.write_bytes(begin + b"\x15\x04\r\x00" * 100)
+    with pytest.raises(FileRefused, match=said):
+        list(FileStream(str(path), Reading(label="y")))

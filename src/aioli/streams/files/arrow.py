@@ -2,6 +2,7 @@
 
 import importlib
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -201,7 +202,7 @@ class ArrowFile:
             self._file = arrow.OSFile(name)
             parquet = _needed("pyarrow.parquet", name).ParquetFile(self._file, pre_buffer=False, buffer_size=BUFFER)
             schema = parquet.schema_arrow
-            return row_groups(parquet), _distinct(schema), parquet.metadata.num_rows
+            return row_groups(parquet), self._distinct(schema), parquet.metadata.num_rows
         if name == STANDARD_INPUT:
             self._file = sys.stdin.buffer
         else:
@@ -210,10 +211,17 @@ class ArrowFile:
             self._file = arrow.OSFile(name)  # not a map of memory: a file cut short while it is read would be a SIGBUS
             if seekable:
                 reader = arrow.ipc.open_file(self._file)
-                return record_batches(reader), _distinct(reader.schema), about_rows(reader)
+                return record_batches(reader), self._distinct(reader.schema), about_rows(reader)
         reader = arrow.ipc.open_stream(self._file)
         self._ahead = StreamAhead(reader)
-        return stream_pieces(self._ahead), _distinct(reader.schema), None
+        return stream_pieces(self._ahead), self._distinct(reader.schema), None
+
+    def _distinct(self, schema: PyArrow) -> PyArrow:
+        twice = [name for name, count in Counter(schema.names).items() if count > 1]
+        if twice:
+            message = f"{self.name}: two columns are called {twice[0]!r}; rename one, since columns go by their names"
+            raise FileRefused(message, path=self.name, place=f"column {twice[0]!r}")
+        return schema
 
     def _guarded(self, act: Callable[[], Outcome]) -> Outcome:
         """Return what an act of Arrow returns; its errors become `FileRefused`."""
@@ -233,12 +241,6 @@ class ArrowFile:
     def _guarded_each(self, batches: Iterator[PyArrow]) -> Iterator[PyArrow]:
         while (batch := self._guarded(lambda: next(batches, None))) is not None:
             yield batch
-
-
-def _distinct(schema: PyArrow) -> PyArrow:
-    if len(set(schema.names)) < len(schema.names):
-        raise KeyError("two columns have one name")
-    return schema
 
 
 def _needed(module: str, name: str) -> PyArrow:

@@ -15,6 +15,11 @@ BLOCK = 1 << 20  # bytes read at a time
 LONGEST_ROW = 1 << 26  # bytes without an end of line: the file is not what it seems
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 WIDE_MARKS = (b"\xff\xfe", b"\xfe\xff")  # UTF-16 and UTF-32 begin so
+NO_TEXT = {  # what files begin with that are no text, and what to do with them
+    b"PAR1": "is Parquet; give it as a file, with --format parquet where its name does not say so",
+    b"ARROW1": "is Arrow; say so (--format arrow)",
+    b"PK\x03\x04": "is a zip archive, as Excel's files are; unpack it, or save the sheet as CSV",
+}
 
 
 class Window:
@@ -33,6 +38,9 @@ class Window:
                 f"{source.name}: is UTF-16 or UTF-32; say so (--encoding utf-16), or convert it to UTF-8",
                 path=source.name,
             )
+        for mark, advice in NO_TEXT.items():
+            if self._begins_with(mark):
+                raise FileRefused(f"{source.name}: {advice}", path=source.name)
         if self._begins_with(BYTE_ORDER_MARK):
             self.start = len(BYTE_ORDER_MARK)
 
@@ -40,6 +48,11 @@ class Window:
     def position(self) -> int:
         """Bytes of the source that have been parsed; the end that a last line may lack is not counted."""
         return min(self.before + self.start, self.source.position)
+
+    @property
+    def holds_the_end(self) -> bool:
+        """Whether the source has been read to its end."""
+        return self._ended
 
     def fill(self) -> bool:
         """Read on, up to the next whole block of the source; False if there is nothing more.
@@ -111,7 +124,7 @@ class Window:
         return at if self.source.guessed is None else {**at, "encoding": self.source.guessed}
 
     def _begins_with(self, *marks: bytes) -> bool:
-        return self.bytes[: self.stop][:3].tobytes().startswith(marks)
+        return self.bytes[: self.stop][:8].tobytes().startswith(marks)
 
 
 class Places:

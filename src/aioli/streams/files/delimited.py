@@ -178,7 +178,7 @@ class Delimited(TextReader):
                 break
             if outcome[1] != parse_cells.RAGGED and not held and window.fill():
                 continue
-            if outcome[0] >= window.stop or (held and outcome[1] != parse_cells.RAGGED):
+            if outcome[0] >= window.stop or (held and self._goes_on(outcome)):
                 self._ended = not keep
                 break
             if not self.tolerant:
@@ -212,6 +212,13 @@ class Delimited(TextReader):
         found = {name: cells for name, cells in unreadable.items() if cells}
         table = Table(numbers, matrix, written, heard, where, window.after(), complete, days, unreadable=found)
         return without_rows(replace(table, skipped=skipped), bad or {})
+
+    def _goes_on(self, outcome: Integers) -> bool:
+        """Return whether a row may end behind the window; one of very many lines has a stray quote."""
+        window, begin = self._window, int(outcome[0])
+        if outcome[1] == parse_cells.RAGGED or window.holds_the_end:
+            return False
+        return bool(np.count_nonzero(window.bytes[begin : window.stop] == parse_cells.NEWLINE) <= LONGEST_SKIPPED)
 
     def _behind_row(self, begin: int) -> int:
         """Return where to go on behind a row that cannot be read: behind its first line, where it has very many."""
