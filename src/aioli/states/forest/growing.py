@@ -29,6 +29,7 @@ from aioli.states.forest.nodes import (
     TREE,
     USED,
     Integers,
+    count_rows,
     kept,
     mixed_weight,
     odds_on,
@@ -124,18 +125,31 @@ def split(
     return new
 
 
-@compiled(f"void({NODES},i8,i8[::1],f8[:,::1],i8,f8,i8,i8)", uncounted=True)
+@compiled(f"void({NODES},i8,i8[::1],f8[:,::1],i8,f8,i8,f8,i8,i8)", uncounted=True)
 def note_probabilities(
-    nodes: Cube, tree: int, path: Integers, notes: Matrix, length: int, rate: float, K: int, y: int
+    nodes: Cube,
+    tree: int,
+    path: Integers,
+    notes: Matrix,
+    length: int,
+    log_rho: float,
+    row: int,
+    rate: float,
+    K: int,
+    y: int,
 ) -> None:
-    r"""Note the probability that each node on the path gave to the label, and the subtree below it, to the power ω."""
+    """Note what nodes on the path have kept of their counts, and what they and the subtrees below said of the label.
+
+    That is a probability to the power ω.
+    """
     below = 0.0
     for i in range(length - 1, -1, -1):
         record = nodes[tree, path[i]]
-        said = predict_label(record, notes[i, SHARE], notes[i, TOTAL], K, y)
+        share, total = kept(record, log_rho, row), count_rows(record, K)
+        said = predict_label(record, share, total, K, y)
         if rate < 1.0:
             said = math.pow(said, rate)
-        notes[i, SAID], notes[i, BELOW] = said, below
+        notes[i, SHARE], notes[i, TOTAL], notes[i, SAID], notes[i, BELOW] = share, total, said, below
         odds = record[ODDS] if i < length - 1 else 0.0
         below = (said + odds * below) / (1.0 + odds)
 
@@ -178,7 +192,7 @@ def grow_tree(
 ) -> None:
     """Learn a row's label in one tree: split where the process does, count on the path, and weigh the prunings.
 
-    Path, notes and length are those that `consult_trees` has written of this row. A leaf of fewer rows than `whole`,
+    Path and length are those that `consult_trees` has written of this row. A leaf of fewer rows than `whole`,
     all of this label, is not split.
     """
     rate = min(weight, 1.0)  # p^ω is mixable for ω ≤ 1 only
@@ -186,9 +200,9 @@ def grow_tree(
         used[tree] = 1
         plant_leaf(nodes[tree, 0], boxes[tree, 0], u, 0.0, row)
         length = 1
-        path[0], notes[0, SHARE], notes[0, TOTAL] = 0, 1.0, 0.0
+        path[0] = 0
     note_distances(boxes, tree, path, notes, length, u, scale, columns)
-    note_probabilities(nodes, tree, path, notes, length, rate, K, y)
+    note_probabilities(nodes, tree, path, notes, length, log_rho, row, rate, K, y)
     i, known = 0, length
     while i < known:
         record = nodes[tree, path[i]]

@@ -65,10 +65,10 @@ def consult_rows(
 ) -> None:
     """Write what each member says of each row, as if it came next."""
     T, K = nodes.shape[0], out.shape[2]
-    paths, notes, lengths = np.empty((T, DEEPEST), np.int64), np.empty((T, DEEPEST, NOTES)), np.empty(T, np.int64)
+    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
     P, linear = np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
     for t in range(U.shape[0]):
-        consult_trees(nodes, used, log_rho, row, U[t], K, paths, notes, lengths, P, linear)
+        consult_trees(nodes, used, log_rho, row, U[t], K, paths, lengths, P, linear)
         members(P, linear, kind_of, kinds, out[t])
 
 
@@ -100,13 +100,13 @@ def play_rows(
     chance to be in it.
     """
     T, K, d = nodes.shape[0], out.shape[2], X.shape[1]
-    paths, notes, lengths = np.empty((T, DEEPEST), np.int64), np.empty((T, DEEPEST, NOTES)), np.empty(T, np.int64)
+    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
     P, linear = np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
-    steps, columns = np.empty((2, linear.size)), np.empty(d, np.int64)
+    notes, steps, columns = np.empty((DEEPEST, NOTES)), np.empty((2, linear.size)), np.empty(d, np.int64)
     for t in range(U.shape[0]):
         now = row + t
         u, weight, y = U[t], weights[t], codes[t]
-        consult_trees(nodes, used, log_rho, now, u, K, paths, notes, lengths, P, linear)
+        consult_trees(nodes, used, log_rho, now, u, K, paths, lengths, P, linear)
         ask_for_boxes(boxes, paths, lengths)
         if len(out):
             members(P, linear, kind_of, kinds, out[t])

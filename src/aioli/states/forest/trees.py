@@ -47,9 +47,7 @@ from aioli.states.forest.nodes import (
     NODES,
     ODDS,
     RATES,
-    SHARE,
     THRESHOLD,
-    TOTAL,
     USED,
     Integers,
     count_rows,
@@ -59,9 +57,7 @@ from aioli.states.forest.nodes import (
 __all__ = ["consult_trees", "learn_trees"]
 
 
-@compiled(
-    f"void({NODES},{USED},f8[::1],f8,f8[::1],i8,i8[:,::1],f8[:,:,::1],i8[::1],f8[:,::1],f8[:,::1])", uncounted=True
-)
+@compiled(f"void({NODES},{USED},f8[::1],f8,f8[::1],i8,i8[:,::1],i8[::1],f8[:,::1],f8[:,::1])", uncounted=True)
 def consult_trees(
     nodes: Cube,
     used: Integers,
@@ -70,12 +66,11 @@ def consult_trees(
     u: Vector,
     K: int,
     paths: Integers,
-    notes: Cube,
     lengths: Integers,
     P: Matrix,
     linear: Matrix,
 ) -> None:
-    """Write each tree's path with its notes, its probabilities, and the log-odds of the model in paths at each rate."""
+    """Write each tree's path and its probabilities, and the log-odds of the model in paths at each rate."""
     S = linear.shape[1]
     for m in range(RATES):
         for c in range(S):
@@ -93,7 +88,7 @@ def consult_trees(
             record = nodes[tree, node]
             counts, coefficients = record[FIXED : FIXED + K], record[FIXED + K : FIXED + K + RATES * S]
             share, total = kept(record, rho, row), count_rows(record, K)
-            paths[tree, length], notes[tree, length, SHARE], notes[tree, length, TOTAL] = node, share, total
+            paths[tree, length] = node
             length += 1
             last = record[FEATURE] < 0.0 or length == DEEPEST
             stopping = reach if last else reach / (1.0 + record[ODDS])
@@ -110,7 +105,7 @@ def consult_trees(
 
 
 @compiled(
-    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8,i8,f8[::1],f8[:,::1],i8,i8[:,::1],f8[:,:,::1],i8[::1],f8[:,::1],"
+    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8,i8,f8[::1],f8[:,::1],i8,i8[:,::1],f8[:,::1],i8[::1],f8[:,::1],"
     "f8[:,::1],i8[::1],i8)",
     uncounted=True,
 )
@@ -126,7 +121,7 @@ def learn_trees(
     scales: Matrix,
     K: int,
     paths: Integers,
-    notes: Cube,
+    notes: Matrix,
     lengths: Integers,
     linear: Matrix,
     steps: Matrix,
@@ -160,5 +155,5 @@ def learn_trees(
                 squares[c] += squared[c]
             for c in range(size):
                 coefficients[c] -= moves[c] / math.sqrt(1.0 + squares[c])
-        given = row, u, scales[tree], path, notes[tree], length, columns, K, S, y
+        given = row, u, scales[tree], path, notes, length, columns, K, S, y
         grow_tree(nodes, boxes, used, tree, log_rho[tree], whole, weight, *given)
