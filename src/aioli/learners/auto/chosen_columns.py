@@ -37,6 +37,7 @@ __all__ = ["ChosenColumns"]
 
 FIRST, LAST = 16, 4096  # rows at the first and at the last choice
 OFTEN = 256  # rows up to which there is a choice between those at powers of two: it then changes most, and costs least
+NOTHING = np.full((1, 1), np.nan)  # said of one row without an ensemble
 ROOM = 1 << 24  # bytes of rows kept: of wide rows fewer, and then the last choice comes sooner
 
 
@@ -70,6 +71,9 @@ class ChosenColumns(Companion):
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
+        if len(X) == 1 and self._ensemble is None and self._due(X.shape[1]) is None:
+            self._table, self._rows = None, self._rows + 1
+            return NOTHING
         said = np.full((len(X), 1), np.nan)
         first = 0
         while first < len(X):

@@ -66,6 +66,9 @@ class ForestState:
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         """Announce and learn row after row; return what each member announced, rows × members × classes."""
         out = np.empty((len(X), len(MEMBERS), self.classes))
+        if len(X) == 1 and self._nothing_is_due:
+            self._play(X, codes, weights, out)
+            return out
         first = 0
         while first < len(X):
             epoch = FIRST  # the next number of rows at which ranks are made
@@ -83,14 +86,19 @@ class ForestState:
         U = np.empty(X.shape)
 
         def play() -> None:
-            ranks, rows = self.ranks, self.rows + 1
-            if ranks is None or self._spare == 0 or not rows & (rows - 1):  # ranks are made anew at some powers of 2
+            ranks = self.ranks
+            if ranks is None or not self._nothing_is_due:
                 out[...] = self.play(X, codes, weights)
             else:
                 rank_rows(ranks.values, ranks.positions, ranks.counts, X, U)
                 self._play_ranked(X, U, codes, weights, out)
 
         return play
+
+    @property
+    def _nothing_is_due(self) -> bool:
+        """Whether there is room for another row, and no ranks are made after it, as they are at some powers of 2."""
+        return self._spare > 0 and self.rows & (self.rows + 1) != 0
 
     def consult_odds(self, X: Matrix) -> Matrix:
         """Return what `consult` does, of two classes, as log-odds: rows × members."""
