@@ -68,6 +68,10 @@ class Ranks:
         rank_rows(self.values[part], self.positions[part], self.counts[part], np.ascontiguousarray(x[:, None]), out)
         return out[:, 0]
 
+    def carried(self, before: Self, j: int, u: Matrix) -> Matrix:
+        """Return the ranks of column j that were these in earlier ranks, in the same shape."""
+        return self.column(j, before.back(j, u.ravel())).reshape(u.shape)
+
     def grown(self, columns: int) -> Self:
         """Return the ranks with new columns that have been 0 in every row so far."""
         grown = type(self)(np.zeros((1, self.counts.size + columns)))

@@ -142,18 +142,8 @@ class ForestState:
 
     def _play_ranked(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play rows of which U holds the ranks, and for which there is room."""
-        trees = (
-            self.nodes,
-            self.boxes,
-            self.used,
-            self.log_rho,
-            self.whole,
-            self.scales,
-            self.kind_of,
-            len(KINDS),
-            self.rows,
-        )
-        play_rows(*trees, X, U, codes, weights, self.sample, out)
+        trees = self.nodes, self.boxes, self.used, self.log_rho, self.whole, self.scales, self.kind_of
+        play_rows(*trees, len(KINDS), self.rows, X, U, codes, weights, self.sample, out)
         self.rows += len(X)
         self._spare = max(self._spare - len(X), 0)  # a row takes two nodes of a tree at most
 
@@ -216,10 +206,9 @@ class ForestState:
         for tree, used in enumerate(self.used.tolist()):
             records, boxes = self.nodes[tree, :used], self.boxes[tree, :used]
             for j in range(self.width):
-                for place in (2 * j, 2 * j + 1):
-                    boxes[:, place] = after.column(j, before.back(j, boxes[:, place]))
+                boxes[:, 2 * j : 2 * j + 2] = after.carried(before, j, boxes[:, 2 * j : 2 * j + 2])
                 here = records[:, FEATURE] == j
-                records[here, THRESHOLD] = after.column(j, before.back(j, records[here, THRESHOLD]))
+                records[here, THRESHOLD] = after.carried(before, j, records[here, THRESHOLD])
 
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, exactly as if they had been there, and 0, from the first row."""
@@ -280,7 +269,6 @@ class ForestState:
         most = given.whole("most", 1)
         if used.max() > most:
             raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
-        scales = given.array("scales", (trees, width))
         state = cls(width, classes, trees, whole)
         read = read_trees(given, used.tolist(), width, classes, (state.log_rho < 0.0).tolist())
         state.rows, state.most = given.whole("rows"), most
@@ -289,8 +277,7 @@ class ForestState:
         if ((codes < 0) | (codes >= classes) | (codes % 1 != 0)).any():
             raise SnapshotRefused("in a ForestState, a label of the sample is no class")
         state.sample[: len(known)] = known
-        state.scales[...] = scales
-        state.silent[...] = given.array("silent", (trees,))
+        state.scales[...], state.silent[...] = given.array("scales", (trees, width)), given.array("silent", (trees,))
         if "ranks" in given.parts:
             state.ranks = Ranks.restore(given.part("ranks"), width)
         capacity = state.nodes.shape[1]
