@@ -7,12 +7,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli import Auto
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
-from aioli.learners.auto.chosen_columns import (
-    ChosenColumns,
-    _chance_of_one,
-    _chance_of_seven,
-    columns_that_matter,
-)
+from aioli.learners.auto.chosen_columns import ChosenColumns
+from aioli.learners.auto.column_tests import _chance_of_seven, chance_of_one_many, columns_that_matter
 from aioli.learners.auto.companions import ForestCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.numerics.compiling import Matrix, Vector
@@ -133,7 +129,7 @@ def test_a_stop_changes_no_bit_and_chunks_change_nothing_but_rounding() -> None:
 def test_chances_are_those_of_chi_squared() -> None:
     special = pytest.importorskip("scipy.special")
     x = np.array([0.0, 0.5, 3.0, 20.0, 60.0])
-    assert_allclose(_chance_of_one(x), special.chdtrc(1, x), rtol=1e-12)
+    assert_allclose(chance_of_one_many(x), special.chdtrc(1, x), rtol=1e-12)
     assert_allclose(_chance_of_seven(x), special.chdtrc(7, x), rtol=1e-12)
 
 

@@ -73,8 +73,8 @@ def test_a_file_whose_tree_is_none_is_refused() -> None:
     forest.learn_many(X, y)
     whole = forest.snapshot()
     state = whole.part("state")
-    nodes = state.array("nodes").copy()
-    nodes[0, 0] = 0.0  # the root is its own child
-    broken = Snapshot(state.kind, state.values, {**state.arrays, "nodes": nodes}, state.parts)
+    records = state.array("records").copy()
+    records[0, 0] = 0.0  # the root is its own child
+    broken = Snapshot(state.kind, state.values, {**state.arrays, "records": records}, state.parts)
     with pytest.raises(SnapshotRefused, match="no tree"):
         Forest.restore(Snapshot(whole.kind, whole.values, whole.arrays, {**whole.parts, "state": broken}))

@@ -3,7 +3,7 @@
 import numpy as np
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli.states.forest.ranks import Ranks, mutual_information
 
@@ -37,8 +37,15 @@ def test_values_come_back_from_their_ranks() -> None:
         assert_allclose(ranks.column(j, ranks.back(j, ranks.column(j, x))), ranks.column(j, x), atol=1e-9)
 
 
+def test_making_ranks_leaves_the_sample_as_it_was() -> None:
+    sample = RNG.normal(size=(50, 1))  # one column: its transpose is contiguous too
+    before = sample.copy()
+    Ranks(sample)
+    assert_array_equal(sample, before)
+
+
 def test_what_a_column_says_of_the_label() -> None:
     u = RNG.random(4000)
-    telling = mutual_information(u, (u > 0.5).astype(np.int64), 2)
+    telling = mutual_information(u[:, None], (u > 0.5).astype(np.int64), 2)
     assert_allclose(telling, np.log(2.0), rtol=0.01)
-    assert mutual_information(u, RNG.integers(0, 2, 4000), 2) < 0.002
+    assert mutual_information(u[:, None], RNG.integers(0, 2, 4000), 2) < 0.002

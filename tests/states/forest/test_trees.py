@@ -9,8 +9,10 @@ from numpy.testing import assert_allclose
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.states.forest.nodes import FEATURE, FIRST, FIXED, ODDS, OWN, STOP, TREE
 from aioli.states.forest.state import ForestState
-from aioli.states.forest.trees import FEATURE, OWN, STOP, TREE
+
+NOTHING = -1e-300  # ln ρ of a tree that forgets nothing, but keeps its weights as one that forgets does
 
 
 def checkered(rows: int, width: int = 3, seed: int = 0) -> tuple[Matrix, NDArray[np.int64]]:
@@ -24,17 +26,20 @@ def prunings(records: Matrix, node: int = 0) -> Iterator[tuple[float, float]]:
     record = records[node]
     yield math.log(record[STOP]), -record[OWN]
     if record[FEATURE] >= 0.0:
-        left, right = int(record[0]), int(record[1])
-        for left_prior, left_loss in prunings(records, left):
-            for right_prior, right_loss in prunings(records, right):
+        first = int(record[FIRST])
+        for left_prior, left_loss in prunings(records, first):
+            for right_prior, right_loss in prunings(records, first + 1):
                 yield math.log(1.0 - record[STOP]) + left_prior + right_prior, left_loss + right_loss
 
 
-def played(rows: int, classes: int = 2, seed: int = 0) -> tuple[ForestState, Vector, NDArray[np.int64], float]:
+def played(
+    rows: int, classes: int = 2, seed: int = 0, log_rho: float = NOTHING
+) -> tuple[ForestState, Vector, NDArray[np.int64], float]:
     """Play a small forest; return it, its members' log-probabilities of the labels, those, and the root's first w."""
     X, y = checkered(rows, seed=seed)
     y = (y + 2 * (X[:, 2] > 0.0)) % classes
     state = ForestState(X.shape[1], classes, 1)
+    state.log_rho[:] = log_rho
     first = 16  # trees are made anew at 16, 64, 256, … rows
     while 4 * first <= rows:
         first *= 4
@@ -63,6 +68,26 @@ def test_a_tree_is_the_mixture_of_all_its_prunings() -> None:
         assert_allclose(math.log(likelihood), records[0, TREE], rtol=1e-12)
 
 
+@pytest.mark.parametrize(("rows", "classes"), [(60, 2), (1000, 2), (500, 3)])
+def test_odds_are_those_of_the_weights(rows: int, classes: int) -> None:
+    by_weights, said, _, _ = played(rows, classes)
+    by_odds, said_too, _, _ = played(rows, classes, log_rho=0.0)
+    assert_allclose(said_too, said, rtol=1e-10)
+    used = by_weights.used[0]
+    assert by_odds.used[0] == used
+    # thousands of products and quotients, each to half a unit in the last place
+    assert_allclose(by_odds.nodes[0, :used, ODDS], by_weights.nodes[0, :used, ODDS], rtol=1e-10)
+
+
+def test_weights_of_rows_move_odds_as_they_move_the_weights_of_prunings() -> None:
+    X, y = checkered(300)
+    weights = np.random.default_rng(1).choice([0.0, 0.3, 1.0, 2.5], 300)
+    forests = [ForestState(3, 2, 1) for _ in range(2)]
+    forests[0].log_rho[:] = NOTHING
+    said, said_too = (forest.play(X, y, weights) for forest in forests)
+    assert_allclose(said_too, said, rtol=1e-10, atol=1e-12)
+
+
 def test_a_tree_loses_no_more_than_its_prior_over_the_best_pruning() -> None:
     state, _, _, _ = played(300)
 
@@ -71,19 +96,19 @@ def test_a_tree_loses_no_more_than_its_prior_over_the_best_pruning() -> None:
         stop = -record[OWN] - math.log(record[STOP])
         if record[FEATURE] < 0.0:
             return float(stop)
-        return float(min(stop, best(int(record[0])) + best(int(record[1])) - math.log(1.0 - record[STOP])))
+        return float(min(stop, best(int(record[FIRST])) + best(int(record[FIRST]) + 1) - math.log(1.0 - record[STOP])))
 
     assert -state.nodes[0, 0, TREE] <= best(0) + 1e-9
 
 
 def test_every_row_of_a_tree_is_counted_once_at_every_depth() -> None:
     state, _, y, _ = played(250)
-    first = 9  # where the counts of a record begin
     records = state.nodes[0, : state.used[0]]
-    assert records[0, first : first + 2].tolist() == [np.count_nonzero(y == 0), np.count_nonzero(y == 1)]
+    assert records[0, FIXED : FIXED + 2].tolist() == [np.count_nonzero(y == 0), np.count_nonzero(y == 1)]
     inner = records[records[:, FEATURE] >= 0.0]
-    children = records[inner[:, :2].astype(np.int64)].sum(axis=1)
-    assert (children[:, first : first + 2] <= inner[:, first : first + 2]).all()
+    left = inner[:, FIRST].astype(np.int64)
+    children = records[left] + records[left + 1]
+    assert (children[:, FIXED : FIXED + 2] <= inner[:, FIXED : FIXED + 2]).all()
 
 
 def test_nodes_and_bytes_stay_within_their_bounds() -> None:
@@ -91,7 +116,7 @@ def test_nodes_and_bytes_stay_within_their_bounds() -> None:
     state = ForestState(30, 2, 4)
     state.play(X, y, np.ones(len(y)))
     assert state.used.max() <= state.most
-    assert state.nodes.nbytes <= 1 << 25
+    assert state.nodes.nbytes + state.boxes.nbytes <= 1 << 25
 
 
 def test_a_row_far_out_changes_little() -> None:

@@ -20,135 +20,25 @@ A column that matters only multiplied with others passes no test: the experts th
 Nor can any learner know at the first row which k of d columns matter: that costs about $\ln\binom dk$ nats.
 """
 
-import math
 from collections.abc import Callable
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.column_tests import IDLE, Columns, columns_that_matter
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit, finite_logit_many
-from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Array, Snapshot
 
-__all__ = ["ChosenColumns", "columns_that_matter"]
+__all__ = ["ChosenColumns"]
 
 FIRST, LAST = 16, 4096  # rows at the first and at the last choice
 OFTEN = 256  # rows up to which there is a choice between those at powers of two: it then changes most, and costs least
+NOTHING = np.full((1, 1), np.nan)  # said of one row without an ensemble
 ROOM = 1 << 24  # bytes of rows kept: of wide rows fewer, and then the last choice comes sooner
-BINS = 8  # of ranks
-IDLE = 16  # columns that must say nothing, and half of all, for the others to be chosen
-LEVEL = 1.0 / 3.0  # divided by the rows, or twice the columns: the chance that one which says nothing passes a test
-EXPECTED = 2.0  # rows with the rarer label, off the column's most frequent value, without which chances are not known
-OF_TWO_VALUES, ENOUGH = 0.1, 64  # the level at which a column of two values joins those chosen, from so many rows on
-TOGETHER = 2.0  # times what chance says, by the columns not chosen together: then all are played, none by themselves
-TOGETHER_AT_MOST = 512  # columns of which is asked what several say together
-COLLINEAR = 1e-6  # of a column's variance, if less is left beside those chosen: it says nothing new
-
-Columns = NDArray[np.int64]
-
-
-def columns_that_matter(X: Matrix, y: Vector) -> Columns:
-    """Return the columns that say more of the label than chance would; none where that is most.
-
-    O(nd log n) of more than 512 columns; of fewer, O(nd² + d³) besides.
-    """
-    n, d = X.shape
-    ordered = np.sort(X, axis=0)
-    U = np.empty((n, d))  # ranks, and their mean where values are equal
-    elsewhere = np.empty(d)  # rows that have not the column's most frequent value
-    for j in range(d):
-        below, upto = (np.searchsorted(ordered[:, j], X[:, j], side) for side in ("left", "right"))
-        U[:, j] = (below + upto) / (2.0 * n)
-        elsewhere[j] = n - (upto - below).max()
-    level = np.where(elsewhere * min(y.mean(), 1.0 - y.mean()) >= EXPECTED, LEVEL / max(n, 2 * d), 0.0)
-    bins = np.minimum((U * BINS).astype(np.int64), BINS - 1)
-    cells = (np.arange(d) * BINS + bins) * 2 + (y == 1.0)[:, None]
-    counts = np.bincount(cells.ravel(), minlength=2 * BINS * d).reshape(d, BINS, 2) / n
-    apart = counts.sum(axis=2, keepdims=True) * counts.sum(axis=1, keepdims=True)
-    nats = np.where(counts > 0.0, counts * np.log(np.maximum(counts, 1e-300) / np.maximum(apart, 1e-300)), 0.0)
-    by_bins = _chance_of_seven(2.0 * n * np.maximum(nats.sum(axis=(1, 2)), 0.0))
-    scores = np.column_stack([U, y])
-    scores -= scores.mean(axis=0)
-    scale = np.sqrt((scores**2).sum(axis=0))
-    np.divide(scores, scale, out=scores, where=scale > 0.0)
-    most = d - math.ceil(max(IDLE, d / 2))
-    with one_blas_thread():
-        if d > TOGETHER_AT_MOST:
-            squared = np.minimum((scores[:, :d].T @ scores[:, d]) ** 2, 1.0 - 1e-12)
-            chosen = (by_bins < level) | (_chance_of_one(-(n - 2) * np.log1p(-squared)) < level)
-            return np.flatnonzero(chosen if chosen.sum() <= most else chosen[:0]).astype(np.int64)
-        C = scores.T @ scores
-        chosen = (by_bins < level) | (_chance_beside(C, 0, n) < level)
-        _add_columns(chosen, C, n, level, most + 1)
-        if not 0 < chosen.sum() <= most:
-            return np.empty(0, dtype=np.int64)
-        if n >= ENOUGH:
-            of_two = ((ordered[0] == X) | (ordered[-1] == X)).all(axis=0)
-            _add_columns(chosen, C, n, np.where(of_two & (level > 0.0), OF_TWO_VALUES, 0.0), d)
-        matter = np.flatnonzero(chosen).astype(np.int64)
-        return matter[:0] if _said_by_others(chosen, C, n) > TOGETHER else matter
-
-
-def _add_columns(chosen: NDArray[np.bool_], C: Matrix, n: int, level: Vector, most: int) -> None:
-    """Choose columns one by one, up to `most`: the one that says most beside those chosen, given all correlations."""
-    if chosen.sum() >= most:
-        return
-    d, C = chosen.size, _beside(chosen, C)
-    while (count := int(chosen.sum())) < most:
-        passing = ~chosen & (_chance_beside(C, count, n) < level)
-        if not passing.any():
-            return
-        said = C[:d, d] ** 2 / np.maximum(np.diag(C)[:d], COLLINEAR)
-        best = int(np.where(passing, said, -1.0).argmax())
-        chosen[best] = True
-        C -= np.outer(C[:, best], C[best] / C[best, best])
-
-
-def _beside(chosen: NDArray[np.bool_], C: Matrix) -> Matrix:
-    """Return what chosen columns leave of all correlations."""
-    first = np.flatnonzero(chosen)
-    return np.asarray(
-        C - C[:, first] @ np.linalg.pinv(C[np.ix_(first, first)], rcond=COLLINEAR, hermitian=True) @ C[first]
-    )
-
-
-def _said_by_others(chosen: NDArray[np.bool_], C: Matrix, n: int) -> float:
-    r"""Return the mean $\chi^2_1$ of the columns not chosen, in all directions that they span: 1 if all are noise."""
-    others = np.flatnonzero(~chosen)
-    C = _beside(chosen, C)
-    spread, directions = np.linalg.eigh(C[np.ix_(others, others)])
-    spanned = spread > COLLINEAR
-    rank, left = int(spanned.sum()), C[-1, -1]
-    degrees = n - int(chosen.sum()) - rank - 1
-    if degrees < 1 or rank == 0 or left < COLLINEAR:
-        return 0.0
-    said = ((directions[:, spanned].T @ C[others, -1]) ** 2 / spread[spanned]).sum() / left
-    return float(-degrees * math.log1p(-min(said, 1.0 - 1e-12)) / rank)
-
-
-def _chance_beside(C: Matrix, chosen: int, n: int) -> Vector:
-    """Return the chance that a column that says nothing is so correlated with the label; C is what chosen ones left."""
-    left, degrees = np.diag(C), n - chosen - 2
-    if degrees < 1 or left[-1] < COLLINEAR:
-        return np.ones(len(C) - 1)
-    squared = np.where(left[:-1] > COLLINEAR, C[:-1, -1] ** 2 / (np.maximum(left[:-1], COLLINEAR) * left[-1]), 0.0)
-    return _chance_of_one(-degrees * np.log1p(-np.minimum(squared, 1.0 - 1e-12)))
-
-
-def _chance_of_one(squared: Vector) -> Vector:
-    r"""Return $P(\chi^2_1 > x) = \mathrm{erfc}\sqrt{x/2}$."""
-    return np.array([math.erfc(math.sqrt(0.5 * x)) for x in squared.tolist()])
-
-
-def _chance_of_seven(squared: Vector) -> Vector:
-    r"""Return $P(\chi^2_7 > x) = \mathrm{erfc}\sqrt{x/2} + \sqrt{2x/\pi}\,e^{-x/2}(1 + x/3 + x^2/15)$."""
-    tail = np.sqrt(2.0 * squared / math.pi) * np.exp(-0.5 * squared) * (1.0 + squared / 3.0 + squared**2 / 15.0)
-    return _chance_of_one(squared) + tail
 
 
 class ChosenColumns(Companion):
@@ -181,6 +71,9 @@ class ChosenColumns(Companion):
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
+        if len(X) == 1 and self._ensemble is None and self._due(X.shape[1]) is None:
+            self._table, self._rows = None, self._rows + 1
+            return NOTHING
         said = np.full((len(X), 1), np.nan)
         first = 0
         while first < len(X):

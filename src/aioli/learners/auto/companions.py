@@ -9,7 +9,7 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.learners.kernel.random_features import RandomFeatures
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit_many
+from aioli.numerics.logistic import finite_logit, finite_logit_many, sigmoid
 from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Snapshot
 from aioli.states.forest.kinds import MEMBERS
@@ -133,7 +133,12 @@ class KernelCompanion(Companion):
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
-        near, stakes = _within_reach(X), np.minimum(weights, self._learner._base.heaviest)
+        near = _within_reach(X)
+        if len(near) == 1 and weights.item() == 1.0:
+            said = self._learner.play_row_checked(near, y, weights)
+            if said is not None:
+                return np.array([[finite_logit(sigmoid(said))]])
+        stakes = np.minimum(weights, self._learner._base.heaviest)
         with self._products(near):
             return finite_logit_many(self._learner.play_checked(near, y, stakes))[:, None]
 

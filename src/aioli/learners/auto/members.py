@@ -67,6 +67,13 @@ class Members:
         Z = np.zeros((len(linear), self.count))
         Z[:, 0] = linear
 
+        if len(linear) == 1:
+            for part, companion in zip(self._parts, self.companions, strict=True):
+                if companion is not None:
+                    Z[:, part] = say(companion)
+            fill_abstentions(Z)
+            return Z
+
         def hear(part: slice, companion: Companion) -> None:
             Z[:, part] = say(companion)
 

@@ -30,7 +30,7 @@ from aioli.learners.kernel.base_learner import Forecaster
 from aioli.learners.kernel.few_rows import FEW, FewRows
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit_many, log_loss_many, sigmoid_many
+from aioli.numerics.logistic import finite_logit_many, log_loss, log_loss_many, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
@@ -141,6 +141,24 @@ class BandwidthMixture(Forecaster):
                 self._review()
             first += due
         return sigmoid_many(said)
+
+    def play_row(self, X: Matrix, y: Vector, weights: Vector) -> float | None:
+        """Learn from the only row of X; return its log-odds before its label, as `play` does, or None: `play` must.
+
+        A single row has few numbers, and much of what `play` does with arrays would cost more than they do.
+        """
+        few = self._few_rows(X)
+        if few is None:
+            return None
+        due = self.sample.until_due
+        Z = few.play(self.combination.mixture.prior, X, y, weights)
+        said, label, weight = self.combination.answer(Z, y, weights).item(), y.item(), weights.item()
+        self.tally[ROUNDS] += 1.0
+        self.tally[LOSS] += weight * log_loss(said, label)
+        self.sample.keep_row(X[0], label, weight)
+        if due == 1:
+            self._review()
+        return said
 
     def grow(self, columns: int, grown: Callable[[Forecaster, int, int], Forecaster]) -> None:
         """Make room for new columns that have been 0 so far; `grown` makes that of a map, given its number."""

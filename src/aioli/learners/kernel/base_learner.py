@@ -66,6 +66,17 @@ class BaseLearner:
         """Return a copy of a learner that has learned nothing yet; any other is refused."""
         return cls(copy.deepcopy(require_fresh(learner, ", of other columns; give a fresh one")))
 
+    def another(self, features: int) -> Self:
+        """Return a copy for a map of so many features: of a learner that is known to have learned nothing yet.
+
+        An AIOLI has its state from the beginning, so that few rows are played at once by all maps.
+        """
+        copied = type(self)(copy.deepcopy(self.learner))
+        if type(copied.learner) is AIOLI:
+            spec = copied.learner._spec
+            copied.settle(State(spec, features + spec.intercept))
+        return copied
+
     @property
     def heaviest(self) -> float:
         """Return the largest weight that a row of norm √2, which is all that features and intercept have, may carry."""

@@ -212,6 +212,11 @@ class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[
         ]
         return np.concatenate(said)
 
+    def play_row_checked(self, X: Matrix, y: Vector, weights: Vector) -> float | None:
+        """Learn the only row of X, as `play_checked` does; return its log-odds, or None where that one must."""
+        known = self._forecaster
+        return known.play_row(X, y, weights) if isinstance(known, BandwidthMixture) else None
+
     def plays_at_once(self, X: Matrix) -> bool:
         """Return whether these rows are so few that one compiled call plays them, and no matrix product."""
         return isinstance(self._forecaster, BandwidthMixture) and self._forecaster.plays_at_once(X)

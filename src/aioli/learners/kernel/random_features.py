@@ -1,7 +1,7 @@
 """Random Fourier features: a kernel of many columns as cosines and sines of random directions."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Self
 
 import numpy as np
@@ -17,6 +17,7 @@ from aioli.learners.protocol import Capability, Learner
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.outcomes.class_labels import Classes
 from aioli.snapshots.tree import Plain, Snapshot
+from aioli.states.kernel.fourier_rows import write_waves_of_rows
 
 __all__ = ["RandomFeatures", "random_directions"]
 
@@ -150,12 +151,8 @@ class FourierMap(FeatureMap):
 
     def map(self, X: Matrix) -> Matrix:
         r"""Return $\varphi(x)$ of each row. O(Dd)."""
-        turns = self.scaled(X) @ self.directions.T
-        half = len(self.directions)
-        F = np.empty((len(X), 2 * half))
-        np.cos(turns, out=F[:, :half])
-        np.sin(turns, out=F[:, half:])
-        F *= np.sqrt(1.0 / half)
+        F = np.empty((len(X), 2 * len(self.directions)))
+        write_waves_of_rows(self.scaled(X) @ self.directions.T, F)
         return F
 
     def logits(self, X: Matrix) -> Vector:
@@ -193,12 +190,17 @@ class FourierMaps:
     count: int
     orthogonal: bool
     seed: int
+    drawn: dict[tuple[int, int], Matrix] = field(default_factory=dict, compare=False, repr=False)
 
     def fresh(self, width: int, bandwidth: float, number: int) -> FourierMap:
         """Return a map of rows of this width that has learned nothing."""
-        rng = np.random.default_rng([self.seed, number])
-        directions = random_directions(self.count, width, self.kernel, self.orthogonal, rng)
-        return FourierMap(BaseLearner.fresh(self.base.learner), bandwidth, directions)
+        if (width, number) not in self.drawn:  # maps are made anew five times in the first 64 rows
+            if any(known != width for known, _ in self.drawn):
+                self.drawn.clear()
+            rng = np.random.default_rng([self.seed, number])
+            drawn = random_directions(self.count, width, self.kernel, self.orthogonal, rng)
+            self.drawn[width, number] = drawn
+        return FourierMap(self.base.another(2 * self.count), bandwidth, self.drawn[width, number])
 
     def grown(self, known: Forecaster, columns: int, number: int) -> FourierMap:
         """Return a map with new columns, which have been 0 so far; its directions are not orthogonal."""

@@ -134,6 +134,14 @@ class Sample:
         self.count += len(rows)
         self.seen += len(X)
 
+    def keep_row(self, x: Vector, y: float, weight: float) -> None:
+        """Take in one row, as `keep` does."""
+        if self.seen % self.stride == 0:
+            place = self.table[self.count]
+            place[:-2], place[-2], place[-1] = x, y, weight
+            self.count += 1
+        self.seen += 1
+
     def thin(self) -> None:
         """Let every other row go where there is no more room."""
         if self.count == SAMPLE:

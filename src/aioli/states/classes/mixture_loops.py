@@ -36,6 +36,7 @@ NEGLIGIBLE = 1e-6  # a probability whose part of the curvature is left out
 @compiled(
     "void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])",
     reassociate=True,
+    uncounted=True,
 )
 def announce(
     shares: Vector,
@@ -93,7 +94,7 @@ def announce(
             out[k] += upper[s] * said[s, k]
 
 
-@compiled("void(f8[:,::1],f8[:,::1],f8[::1],f8[::1])", reassociate=True)
+@compiled("void(f8[:,::1],f8[:,::1],f8[::1],f8[::1])", reassociate=True, uncounted=True)
 def solve(A: Matrix, L: Matrix, b: Vector, x: Vector) -> None:
     """Write the x of Ax = b; A is positive definite and read below its diagonal, L is workspace. O(F³).
 
@@ -123,6 +124,7 @@ def solve(A: Matrix, L: Matrix, b: Vector, x: Vector) -> None:
 @compiled(
     "void(f8[::1],f8[::1],f8[:,::1],f8[::1],f8[:,::1],f8[::1],i8,f8,f8,f8[:,::1],f8[::1],f8[::1],f8[::1])",
     reassociate=True,
+    uncounted=True,
 )
 def correct(
     u: Vector,
@@ -192,7 +194,7 @@ def correct(
             bias[k] -= 0.5 * stake * (p[k] - (1.0 if k == y else 0.0)) / certain[k]
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],f8,f8)", reassociate=True)
+@compiled("void(f8[::1],f8[::1],f8[::1],f8,f8)", reassociate=True, uncounted=True)
 def update_shares(shares: Vector, prior: Vector, likely: Vector, rate: float, returned: float) -> None:
     r"""Set $w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and give a part of it back to the prior. O(E)."""
     total = 0.0

@@ -22,7 +22,7 @@ ROWS, HELD, LOWER = range(COUNTS)  # rows played; how many wait; whether P holds
 TILE = 32  # lines and columns of a square that is mirrored at a time
 
 
-@compiled("f8(f8[:,::1],f8[:,::1],i8,f8[::1],f8[:,::1])", reassociate=True)
+@compiled("f8(f8[:,::1],f8[:,::1],i8,f8[::1],f8[:,::1])", reassociate=True, uncounted=True)
 def read_spread(P: Matrix, S: Matrix, held: int, x: Vector, k: Matrix) -> float:
     r"""Compute $k = (P - S^\top S)x$ of the rows that wait; return $v = x^\top k$. O(d²)."""
     multiply(P, x, k)
@@ -39,7 +39,7 @@ def read_spread(P: Matrix, S: Matrix, held: int, x: Vector, k: Matrix) -> float:
     return max(v, 0.0)
 
 
-@compiled("void(f8[:,::1],f8[::1],f8[::1])", reassociate=True)
+@compiled("void(f8[:,::1],f8[::1],f8[::1])", reassociate=True, uncounted=True)
 def read_centre(W: Matrix, x: Vector, m: Vector) -> None:
     """Compute the logits m = Wx. O(Kd)."""
     for q in range(m.size):

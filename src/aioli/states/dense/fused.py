@@ -80,7 +80,11 @@ def forget(P: Matrix, rho: float, ridge: float) -> None:
         P[i, i] += (1.0 - rho) / ridge
 
 
-@compiled("i8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
+@compiled(
+    "i8(f8[:,::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1])",
+    reassociate=True,
+    uncounted=True,
+)
 def play_rows(
     P: Matrix,
     w: Vector,

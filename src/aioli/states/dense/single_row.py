@@ -24,7 +24,7 @@ play_rows, play_rows_factored = fused.play_rows, factored.play_rows
 multiply, whiten = fused.multiply, factored.whiten
 
 
-@compiled("f8(f8[::1],f8[::1])", reassociate=True)
+@compiled("f8(f8[::1],f8[::1])", reassociate=True, uncounted=True)
 def load_row(x: Vector, row: Vector) -> float:
     """Copy x behind the intercept, where there is one; returns the row's norm."""
     first = row.size - x.size
@@ -69,7 +69,7 @@ def predict_one(buffer: Vector, x: Vector) -> float:
     return REFUSED if math.isnan(z) else sigmoid(z)
 
 
-@compiled("f8(f8[::1],f8[::1],f8,f8)")
+@compiled("f8(f8[::1],f8[::1],f8,f8)", uncounted=True)
 def play_one(buffer: Vector, x: Vector, y: float, logit: float) -> float:
     """Play a row of weight 1; returns the probability announced, REFUSED or SPOILED. O(d²)."""
     width = x.size + int(buffer[Rule.INTERCEPT])

@@ -1,33 +1,109 @@
-"""Whether the nodes that a file holds are a tree."""
+"""The trees of a file: whether its nodes are trees, and those of files from before nodes kept odds."""
+
+from collections.abc import Iterable
 
 import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix
-from aioli.states.forest.trees import FEATURE
+from aioli.snapshots.tree import Snapshot
+from aioli.states.forest.nodes import (
+    BIRTH,
+    FEATURE,
+    FIRST,
+    LAST,
+    LEAST_ODDS,
+    MOST_ODDS,
+    ODDS,
+    OWN,
+    STOP,
+    THRESHOLD,
+    TREE,
+    record_size,
+)
 
-__all__ = ["require_tree"]
+__all__ = ["read_trees"]
+
+# Fields of earlier records: the two children, which were neighbours in any order, and no odds.
+THEIR_LEFT, THEIR_RIGHT, THEIR_FEATURE, THEIR_THRESHOLD, THEIR_BIRTH, THEIR_STOP = range(6)
+THEIR_OWN, THEIR_TREE, THEIR_LAST = range(6, 9)
 
 
-def require_tree(records: Matrix, width: int) -> None:
+def read_trees(
+    given: Snapshot, used: Iterable[int], width: int, classes: int, forgets: Iterable[bool]
+) -> list[tuple[Matrix, Matrix]]:
+    """Return records and boxes of each tree of a file, given how many nodes each has, and whether it forgets."""
+    size = record_size(classes)
+    earlier = "nodes" in given.arrays  # a file from before boxes were apart, and odds were kept
+    nodes = given.array("nodes" if earlier else "records", (None, size + 2 * width if earlier else size))
+    boxes = nodes[:, size:] if earlier else given.array("boxes", (len(nodes), 2 * width))
+    counts = list(used)
+    if min(counts) < 0 or sum(counts) != len(nodes):
+        raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
+    trees, first = [], 0
+    for count, forgetful in zip(counts, forgets, strict=True):
+        part = slice(first, first + count)
+        tree = _of_earlier(nodes[part, :size], boxes[part], forgetful) if earlier else (nodes[part], boxes[part])
+        _require_tree(tree[0], width)
+        trees.append(tree)
+        first += count
+    return trees
+
+
+def _require_tree(records: Matrix, width: int) -> None:
     """Refuse records that are no binary tree: every node but the root is the child of one other, and none is cyclic."""
     count = len(records)
     if not count:
         return
     inner = records[records[:, FEATURE] >= 0.0]
-    features, children = inner[:, FEATURE], inner[:, :2].ravel()
-    whole = (features % 1 == 0).all() and (children % 1 == 0).all()
-    reached = np.sort(children)
+    features, first = inner[:, FEATURE], inner[:, FIRST]
+    whole = (features % 1 == 0).all() and (first % 1 == 0).all()
+    reached = np.sort(np.concatenate([first, first + 1.0]))
     if not whole or (features >= width).any() or not np.array_equal(reached, np.arange(1, count)):
-        raise SnapshotRefused("in a ForestState, the nodes of a tree are no tree")
-    depth = np.zeros(count, dtype=np.int64)
+        raise _no_tree()
     todo, seen = [0], 0
     while todo:
         node = todo.pop()
         seen += 1
         if records[node, FEATURE] >= 0.0:
-            for child in records[node, :2].astype(np.int64).tolist():
-                depth[child] = depth[node] + 1
-                todo.append(child)
+            left = int(records[node, FIRST])
+            todo += [left, left + 1]
     if seen != count:
-        raise SnapshotRefused("in a ForestState, the nodes of a tree are no tree")
+        raise _no_tree()
+
+
+def _of_earlier(theirs: Matrix, boxes: Matrix, forgets: bool) -> tuple[Matrix, Matrix]:
+    """Return records and boxes of today, of nodes that had no odds, and the least of all columns before all else."""
+    inner = theirs[:, THEIR_FEATURE] >= 0.0
+    left, right = (theirs[inner, place].astype(np.int64) for place in (THEIR_LEFT, THEIR_RIGHT))
+    first, order = np.minimum(left, right), np.arange(len(theirs))
+    if (np.abs(left - right) != 1).any() or (first < 1).any() or (first > len(theirs) - 2).any():
+        raise _no_tree()
+    order[first], order[first + 1] = left, right  # the left one now comes first
+    records, theirs = theirs[order], theirs[order]
+    today = FEATURE, THRESHOLD, BIRTH, STOP, OWN, TREE, LAST
+    known = THEIR_FEATURE, THEIR_THRESHOLD, THEIR_BIRTH, THEIR_STOP, THEIR_OWN, THEIR_TREE, THEIR_LAST
+    records[:, today] = theirs[:, known]
+    records[:, FIRST] = theirs[:, [THEIR_LEFT, THEIR_RIGHT]].min(axis=1)
+    records[:, ODDS] = _odds(records, forgets)
+    return records, np.stack(np.split(boxes[order], 2, axis=1), axis=2).reshape(boxes.shape)
+
+
+def _odds(records: Matrix, forgets: bool) -> Matrix:
+    r"""Return the odds $\frac{1-s}{s} e^{\bar w_\mathrm{left} + \bar w_\mathrm{right} - w}$ of every node, 0 of a leaf.
+
+    In a tree that forgets they are $e^{\bar w - w}/s - 1$: the children have forgotten since.
+    """
+    odds = np.zeros(len(records))
+    inner = np.flatnonzero(records[:, FEATURE] >= 0.0)
+    stop, own, tree = (records[inner, place] for place in (STOP, OWN, TREE))
+    left = records[inner, FIRST].astype(np.int64)
+    below = records[left, TREE] + records[left + 1, TREE]
+    with np.errstate(all="ignore"):
+        said = np.exp(tree - own) / stop - 1.0 if forgets else (1.0 - stop) / stop * np.exp(below - own)
+    odds[inner] = np.clip(said, LEAST_ODDS, MOST_ODDS)
+    return odds
+
+
+def _no_tree() -> SnapshotRefused:
+    return SnapshotRefused("in a ForestState, the nodes of a tree are no tree")

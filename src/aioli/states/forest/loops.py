@@ -4,23 +4,14 @@ import math
 
 import numpy as np
 
-from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.states.forest.trees import (
-    DEEPEST,
-    LEAST,
-    NODES,
-    NOTES,
-    RATES,
-    USED,
-    Integers,
-    consult_trees,
-    learn_trees,
-    outputs_compiled,
-    uniform,
-)
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.states.forest.boxes import ask_for_boxes
+from aioli.states.forest.nodes import BOXES, DEEPEST, NODES, NOTES, RATES, USED, Integers, outputs_compiled, uniform
+from aioli.states.forest.trees import consult_trees, learn_trees
 
 __all__ = ["consult_rows", "play_rows"]
 
+LEAST = 1e-4  # a tree's probability below this counts as this where trees are averaged by their logarithms
 BOLDER = 1.5  # averages of many trees are timid: one member says them this much louder
 SAMPLING = 1 << 20  # stands for a tree's number where the sample draws
 
@@ -39,7 +30,7 @@ def normalise(z: Vector, K: int) -> None:
         z[c] -= shift
 
 
-@compiled("void(f8[:,::1],f8[:,::1],i8[::1],i8,f8[:,::1])")
+@compiled("void(f8[:,::1],f8[:,::1],i8[::1],i8,f8[:,::1])", uncounted=True)
 def members(P: Matrix, linear: Matrix, kind_of: Integers, kinds: int, out: Matrix) -> None:
     """Write the log-probabilities of each member, given those of the trees and the log-odds of the paths' model."""
     T, K = P.shape
@@ -70,22 +61,24 @@ def members(P: Matrix, linear: Matrix, kind_of: Integers, kinds: int, out: Matri
 
 @compiled(f"void({NODES},{USED},f8[::1],i8[::1],i8,i8,f8[:,::1],f8[:,:,::1])")
 def consult_rows(
-    nodes: Matrix, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, row: int, U: Matrix, out: Matrix
+    nodes: Cube, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, row: int, U: Matrix, out: Matrix
 ) -> None:
     """Write what each member says of each row, as if it came next."""
     T, K = nodes.shape[0], out.shape[2]
-    paths, notes, lengths = np.empty((T, DEEPEST), np.int64), np.empty((T, DEEPEST, NOTES)), np.empty(T, np.int64)
-    on_path, P, linear = np.empty((DEEPEST, K)), np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
+    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
+    P, linear = np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
     for t in range(U.shape[0]):
-        consult_trees(nodes, used, log_rho, row, U[t], K, paths, notes, lengths, on_path, P, linear)
+        consult_trees(nodes, used, log_rho, row, U[t], K, paths, lengths, P, linear)
         members(P, linear, kind_of, kinds, out[t])
 
 
 @compiled(
-    f"void({NODES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],f8[:,:,::1])"
+    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],"
+    "f8[:,:,::1])"
 )
 def play_rows(
-    nodes: Matrix,
+    nodes: Cube,
+    boxes: Cube,
     used: Integers,
     log_rho: Vector,
     whole: float,
@@ -100,23 +93,26 @@ def play_rows(
     sample: Matrix,
     out: Matrix,
 ) -> None:
-    """Write what each member says of a row, learn its label, and go on: O(trees × depth × d) a row.
+    """Write what each member says of a row, learn its label, and go on: O(trees × (depth + d)) a row, as a rule.
 
-    `nodes` has room for two more nodes a row in every tree, or is as large as it may become. A record of the sample is
-    a row, its label and its weight; every row so far has had the same chance to be in it.
+    `nodes` has room for two more nodes a row in every tree, or is as large as it may become. Where `out` has no rows,
+    nothing is written. A record of the sample is a row, its label and its weight; every row so far has had the same
+    chance to be in it.
     """
     T, K, d = nodes.shape[0], out.shape[2], X.shape[1]
-    paths, notes, lengths = np.empty((T, DEEPEST), np.int64), np.empty((T, DEEPEST, NOTES)), np.empty(T, np.int64)
-    on_path, P, linear = np.empty((DEEPEST, K)), np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
-    steps = np.empty((2, linear.size))
+    paths, lengths = np.empty((T, DEEPEST), np.int64), np.empty(T, np.int64)
+    P, linear = np.empty((T, K)), np.empty((RATES, outputs_compiled(K)))
+    notes, steps, columns = np.empty((DEEPEST, NOTES)), np.empty((2, linear.size)), np.empty(d, np.int64)
     for t in range(U.shape[0]):
         now = row + t
         u, weight, y = U[t], weights[t], codes[t]
-        consult_trees(nodes, used, log_rho, now, u, K, paths, notes, lengths, on_path, P, linear)
-        members(P, linear, kind_of, kinds, out[t])
+        consult_trees(nodes, used, log_rho, now, u, K, paths, lengths, P, linear)
+        ask_for_boxes(boxes, paths, lengths)
+        if len(out):
+            members(P, linear, kind_of, kinds, out[t])
         if weight > 0.0:
-            given = paths, notes, lengths, linear, steps
-            learn_trees(nodes, used, log_rho, whole, weight, now, u, scales, K, *given, y)
+            given = paths, notes, lengths, linear, steps, columns
+            learn_trees(nodes, boxes, used, log_rho, whole, weight, now, u, scales, K, *given, y)
         place = now
         if now >= sample.shape[0]:
             place = int(uniform(SAMPLING, now, 0) * (now + 1))

@@ -6,6 +6,7 @@ widths of the sample, so a cell at $10^6$ deviations is a tenth of a rank away a
 256, … rows; what a tree remembers in ranks is carried over by $F_\mathrm{new} \circ F_\mathrm{old}^{-1}$.
 """
 
+import math
 from typing import Self
 
 import numpy as np
@@ -33,22 +34,13 @@ class Ranks:
     """
 
     def __init__(self, sample: Matrix) -> None:
-        width = sample.shape[1]
+        rows, width = sample.shape
         self.values: Matrix = np.zeros((width, KNOTS))
         self.positions: Matrix = np.zeros((width, KNOTS))
         self.counts = np.zeros(width, dtype=np.int64)
-        for j in range(width):
-            self._fit(j, np.sort(sample[:, j]))
-
-    def _fit(self, j: int, ordered: Vector) -> None:
-        values = np.unique(ordered)
-        if values.size > KNOTS:
-            nearest = np.linspace(0, ordered.size - 1, KNOTS).round().astype(np.int64)
-            values = np.unique(ordered[nearest])
-        below, up_to = np.searchsorted(ordered, values, "left"), np.searchsorted(ordered, values, "right")
-        self.counts[j] = values.size
-        self.values[j, : values.size] = values
-        self.positions[j, : values.size] = (below + up_to) / (2.0 * ordered.size) + ORDER * np.arange(values.size)
+        ordered = np.sort(np.ascontiguousarray(sample.T), axis=1)
+        nearest = np.linspace(0, rows - 1, KNOTS).round().astype(np.int64)
+        fit_knots(ordered, nearest, self.values, self.positions, self.counts)
 
     @property
     def varying(self) -> int:
@@ -76,6 +68,10 @@ class Ranks:
         rank_rows(self.values[part], self.positions[part], self.counts[part], np.ascontiguousarray(x[:, None]), out)
         return out[:, 0]
 
+    def carried(self, before: Self, j: int, u: Matrix) -> Matrix:
+        """Return the ranks of column j that were these in earlier ranks, in the same shape."""
+        return self.column(j, before.back(j, u.ravel())).reshape(u.shape)
+
     def grown(self, columns: int) -> Self:
         """Return the ranks with new columns that have been 0 in every row so far."""
         grown = type(self)(np.zeros((1, self.counts.size + columns)))
@@ -100,16 +96,62 @@ class Ranks:
         return ranks
 
 
-def mutual_information(ranks: Vector, codes: NDArray[np.int64], classes: int) -> float:
-    """Return the nats that a column's rank, in eights, says of the label, less what chance alone would say. O(n)."""
-    bins = np.clip((ranks * BINS).astype(np.int64), 0, BINS - 1)
-    table = np.zeros((BINS, classes))
-    np.add.at(table, (bins, codes), 1.0)
-    joint = table / table.sum()
-    apart = joint.sum(axis=1, keepdims=True) * joint.sum(axis=0, keepdims=True)
-    seen = joint > 0.0
-    nats = float((joint[seen] * np.log(joint[seen] / apart[seen])).sum())
-    return max(nats - (BINS - 1) * (classes - 1) / (2.0 * codes.size), 0.0)
+def mutual_information(U: Matrix, codes: NDArray[np.int64], classes: int) -> Vector:
+    """Return the nats that each column's rank, in eights, says of the label, less what chance would say. O(nd)."""
+    said = np.empty(U.shape[1])
+    nats_of_columns(U, codes, np.empty((BINS, classes)), said)
+    return np.asarray(np.maximum(said - (BINS - 1) * (classes - 1) / (2.0 * codes.size), 0.0))
+
+
+@compiled("void(f8[:,::1],i8[::1],f8[:,::1],f8[:,::1],i8[::1])")
+def fit_knots(
+    ordered: Matrix, nearest: NDArray[np.int64], values: Matrix, positions: Matrix, counts: NDArray[np.int64]
+) -> None:
+    """Write each column's knots and their ranks, given its values in order, and which to take of many. O(dn)."""
+    n = ordered.shape[1]
+    for j in range(len(ordered)):
+        column = ordered[j]
+        distinct = 1
+        for t in range(1, n):
+            distinct += column[t] != column[t - 1]
+        few, count, begin, i = distinct <= KNOTS, 0, 0, 0
+        while begin < n:
+            end = begin + 1
+            while end < n and column[end] == column[begin]:
+                end += 1
+            while i < nearest.size and nearest[i] < begin:
+                i += 1
+            if few or (i < nearest.size and nearest[i] < end):
+                values[j, count] = column[begin]
+                positions[j, count] = (begin + end) / (2.0 * n) + ORDER * count
+                count += 1
+            begin = end
+        counts[j] = count
+
+
+@compiled("void(f8[:,::1],i8[::1],f8[:,::1],f8[::1])")
+def nats_of_columns(U: Matrix, codes: NDArray[np.int64], table: Matrix, said: Vector) -> None:
+    """Write the mutual information of each column's rank, in eights, and the label. O(n) a column."""
+    n, K = len(codes), table.shape[1]
+    for j in range(U.shape[1]):
+        table[:] = 0.0
+        for t in range(n):
+            table[min(max(int(U[t, j] * BINS), 0), BINS - 1), codes[t]] += 1.0
+        for b in range(BINS):
+            for k in range(K):
+                table[b, k] /= n
+        nats = 0.0
+        for k in range(K):
+            share = 0.0
+            for b in range(BINS):
+                share += table[b, k]
+            for b in range(BINS):
+                here = 0.0
+                for other in range(K):
+                    here += table[b, other]
+                if table[b, k] > 0.0:
+                    nats += table[b, k] * math.log(table[b, k] / (here * share))
+        said[j] = nats
 
 
 def _reach(knots: Vector) -> float:

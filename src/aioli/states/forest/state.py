@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
-from aioli.states.forest.intact_trees import require_tree
+from aioli.states.forest.intact_trees import read_trees
 from aioli.states.forest.kinds import KINDS, MEMBERS
 from aioli.states.forest.loops import consult_rows, play_rows
+from aioli.states.forest.nodes import FEATURE, THRESHOLD, record_size, with_class
 from aioli.states.forest.ranks import Ranks, mutual_information, rank_rows
-from aioli.states.forest.trees import FEATURE, FIXED, RATES, THRESHOLD, outputs, record_size
 
 __all__ = ["ForestState"]
 
@@ -46,13 +46,14 @@ class ForestState:
         self.scales: Matrix = np.ones((trees, width))
         self.used: Codes = np.zeros(trees, dtype=np.int64)
         self.most = most_nodes(width, classes, trees)
-        self.nodes = np.zeros((trees, min(64, self.most), record_size(width, classes)))
+        self.nodes: Cube = np.empty((trees, min(64, self.most), record_size(classes)))
+        self.boxes: Cube = np.empty((trees, self.nodes.shape[1], 2 * width))
         self._spare = 0  # rows for which the nodes are known to have room
 
     @property
     def bytes(self) -> int:
         """The size of all that it keeps."""
-        return self.nodes.nbytes + self.sample.nbytes + self.scales.nbytes
+        return self.nodes.nbytes + self.boxes.nbytes + self.sample.nbytes + self.scales.nbytes
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-probabilities of each row, rows × members × classes, as if it came next."""
@@ -65,6 +66,9 @@ class ForestState:
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         """Announce and learn row after row; return what each member announced, rows × members × classes."""
         out = np.empty((len(X), len(MEMBERS), self.classes))
+        if len(X) == 1 and self._nothing_is_due:
+            self._play(X, codes, weights, out)
+            return out
         first = 0
         while first < len(X):
             epoch = FIRST  # the next number of rows at which ranks are made
@@ -82,14 +86,19 @@ class ForestState:
         U = np.empty(X.shape)
 
         def play() -> None:
-            ranks, rows = self.ranks, self.rows + 1
-            if ranks is None or self._spare == 0 or not rows & (rows - 1):  # ranks are made anew at some powers of 2
+            ranks = self.ranks
+            if ranks is None or not self._nothing_is_due:
                 out[...] = self.play(X, codes, weights)
             else:
                 rank_rows(ranks.values, ranks.positions, ranks.counts, X, U)
                 self._play_ranked(X, U, codes, weights, out)
 
         return play
+
+    @property
+    def _nothing_is_due(self) -> bool:
+        """Whether there is room for another row, and no ranks are made after it, as they are at some powers of 2."""
+        return self._spare > 0 and self.rows & (self.rows + 1) != 0
 
     def consult_odds(self, X: Matrix) -> Matrix:
         """Return what `consult` does, of two classes, as log-odds: rows × members."""
@@ -110,11 +119,17 @@ class ForestState:
         capacity = self.nodes.shape[1]
         free = (capacity - int(self.used.max())) // 2
         if free == 0 and capacity < self.most:
-            larger = np.empty((self.trees, min(GROWTH * capacity, self.most), self.nodes.shape[2]))
-            larger[:, :capacity] = self.nodes
-            self.nodes = larger
+            self._set_capacity(min(GROWTH * capacity, self.most))
             return self._make_room()
         return free if capacity < self.most else 1 << 62
+
+    def _set_capacity(self, capacity: int) -> None:
+        """Let every tree have room for so many nodes, and keep those in use."""
+        top = int(self.used.max(initial=0))
+        for name in ("nodes", "boxes"):
+            known = vars(self)[name]
+            vars(self)[name] = np.empty((self.trees, capacity, known.shape[2]))
+            vars(self)[name][:, :top] = known[:, :top]
 
     def _play(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         if self.ranks is None:
@@ -127,8 +142,8 @@ class ForestState:
 
     def _play_ranked(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play rows of which U holds the ranks, and for which there is room."""
-        trees = self.nodes, self.used, self.log_rho, self.whole, self.scales, self.kind_of, len(KINDS), self.rows
-        play_rows(*trees, X, U, codes, weights, self.sample, out)
+        trees = self.nodes, self.boxes, self.used, self.log_rho, self.whole, self.scales, self.kind_of
+        play_rows(*trees, len(KINDS), self.rows, X, U, codes, weights, self.sample, out)
         self.rows += len(X)
         self._spare = max(self._spare - len(X), 0)  # a row takes two nodes of a tree at most
 
@@ -143,41 +158,42 @@ class ForestState:
 
         The first splits of a tree decide most, and are made when least is known of the columns.
         """
-        known = self.sample[: min(self.rows, SAMPLE)]
-        X, codes = np.ascontiguousarray(known[:, : self.width]), known[:, -2].astype(np.int64)
+        X, codes, weights = self._known()
         before, self.ranks = self.ranks, Ranks(X)
         self._inform(self.ranks.of(X), codes)
         if self.rows > SAMPLE:
             assert before is not None
             self._carry_over(before, self.ranks)
             return
-        self._plant(X, codes, known[:, -1].copy())
+        self._plant(X, codes, weights)
+
+    def _known(self) -> tuple[Matrix, Codes, Vector]:
+        """Return copies of the sample's rows, labels and weights."""
+        known = self.sample[: min(self.rows, SAMPLE)]
+        return known[:, : self.width].copy(), known[:, -2].astype(np.int64), known[:, -1].copy()
 
     def _plant_sample(self) -> None:
         """Make the trees from the sample alone, which stays as it is."""
-        if self.ranks is None:
-            return
-        sample, rows = self.sample.copy(), self.rows
-        known = sample[: min(rows, SAMPLE)]
-        X, codes = np.ascontiguousarray(known[:, : self.width]), known[:, -2].astype(np.int64)
-        self._plant(X, codes, known[:, -1].copy())
-        self.sample, self.rows = sample, rows
+        if self.ranks is not None:
+            sample, rows = self.sample.copy(), self.rows
+            self._plant(*self._known())
+            self.sample, self.rows = sample, rows
 
     def _plant(self, X: Matrix, codes: Codes, weights: Vector) -> None:
         """Make the trees from these rows alone."""
         self.used[:] = 0
         self.rows = 0
-        out = np.empty((len(X), len(MEMBERS), self.classes))
+        nothing = np.empty((0, len(MEMBERS), self.classes))
         first = 0
         while first < len(X):
             part = slice(first, min(len(X), first + self._room()))
-            self._play(X[part], codes[part], weights[part], out[part])
+            self._play(X[part], codes[part], weights[part], nothing)
             first = part.stop
 
     def _inform(self, U: Matrix, codes: Codes) -> None:
         """Let every tree prefer columns that speak of the label, as much as its kind does."""
         assert self.ranks is not None
-        said = np.array([mutual_information(U[:, j], codes, self.classes) for j in range(self.width)])
+        said = mutual_information(U, codes, self.classes)
         informed = np.array([KINDS[kind].informed for kind in self.kind_of.tolist()])
         if not said.sum() > 0.0:
             informed[:] = 0.0
@@ -187,14 +203,12 @@ class ForestState:
 
     def _carry_over(self, before: Ranks, after: Ranks) -> None:
         """Rewrite boxes and thresholds in the new ranks."""
-        box = self.nodes.shape[2] - 2 * self.width
         for tree, used in enumerate(self.used.tolist()):
-            records = self.nodes[tree, :used]
+            records, boxes = self.nodes[tree, :used], self.boxes[tree, :used]
             for j in range(self.width):
-                for place in (box + j, box + self.width + j):
-                    records[:, place] = after.column(j, before.back(j, records[:, place]))
+                boxes[:, 2 * j : 2 * j + 2] = after.carried(before, j, boxes[:, 2 * j : 2 * j + 2])
                 here = records[:, FEATURE] == j
-                records[here, THRESHOLD] = after.column(j, before.back(j, records[here, THRESHOLD]))
+                records[here, THRESHOLD] = after.carried(before, j, records[here, THRESHOLD])
 
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, exactly as if they had been there, and 0, from the first row."""
@@ -208,11 +222,9 @@ class ForestState:
         if self.ranks is None:
             return wider
         wider.ranks = self.ranks.grown(columns)
-        wider.nodes = np.full((self.trees, self.nodes.shape[1], self.nodes.shape[2] + 2 * columns), 0.5)
-        box = self.nodes.shape[2] - 2 * self.width
-        wider.nodes[:, :, : box + self.width] = self.nodes[:, :, : box + self.width]
-        upper = box + wider.width
-        wider.nodes[:, :, upper : upper + self.width] = self.nodes[:, :, box + self.width :]
+        wider.nodes = self.nodes.copy()
+        wider.boxes = np.full((self.trees, self.nodes.shape[1], 2 * wider.width), 0.5)
+        wider.boxes[:, :, : 2 * self.width] = self.boxes
         return wider
 
     def with_class(self) -> Self:
@@ -227,31 +239,23 @@ class ForestState:
         more.scales[...], more.silent[...] = self.scales, self.silent
         if self.used.max() > more.most:
             more.most = most_nodes(self.width, 2 * K, self.trees)
-            more.nodes = np.zeros((self.trees, min(64, more.most), more.nodes.shape[2]))
+            more._set_capacity(min(64, more.most))
             more._plant_sample()
             return more
+        more._set_capacity(min(self.nodes.shape[1], more.most))
         more.used[...] = self.used
-        capacity = min(self.nodes.shape[1], more.most)
-        more.nodes = np.zeros((self.trees, capacity, more.nodes.shape[2]))
         top = int(self.used.max(initial=0))
-        old, new = self.nodes[:, :top], more.nodes[:, :top]
-        new[:, :, : FIXED + K] = old[:, :, : FIXED + K]
-        new[:, :, new.shape[2] - 2 * self.width :] = old[:, :, old.shape[2] - 2 * self.width :]
-        S, wider = outputs(K), outputs(K + 1)
-        for m in range(2 * RATES):  # steps, then squares, of each rate
-            known = old[:, :, FIXED + K + m * S : FIXED + K + (m + 1) * S]
-            if S == 1 and wider > 1:  # log-odds of the second class become logits of both, which add up to 0
-                known = known * (np.array([-0.5, 0.5]) if m < RATES else 1.0)
-            place = FIXED + K + 1 + m * wider
-            new[:, :, place : place + known.shape[2]] = known
+        more.nodes[:, :top] = with_class(self.nodes[:, :top], K)
+        more.boxes[:, :top] = self.boxes[:, :top]
         return more
 
     def snapshot(self) -> Snapshot:
         """Return the counts, the sample, the ranks and the nodes in use."""
         values = {"width": self.width, "classes": self.classes, "trees": self.trees, "rows": self.rows}
         known = self.sample[: min(self.rows, SAMPLE)]
-        nodes = [self.nodes[tree, :used] for tree, used in enumerate(self.used.tolist())]
-        arrays: dict[str, Array] = {"sample": known.copy(), "used": self.used.copy(), "nodes": np.concatenate(nodes)}
+        arrays: dict[str, Array] = {"sample": known.copy(), "used": self.used.copy()}
+        for name, numbers in (("records", self.nodes), ("boxes", self.boxes)):
+            arrays[name] = np.concatenate([numbers[tree, :used] for tree, used in enumerate(self.used.tolist())])
         parts = {} if self.ranks is None else {"ranks": self.ranks.snapshot()}
         arrays |= {"scales": self.scales.copy(), "silent": self.silent.copy()}
         return Snapshot("ForestState", values | {"most": self.most}, arrays, parts)
@@ -262,37 +266,33 @@ class ForestState:
         given = snapshot.of("ForestState")
         width, classes, trees = given.whole("width"), given.whole("classes"), given.whole("trees", 1)
         used = given.integers("used", (trees,))
-        records = given.array("nodes", (None, record_size(width, classes)))
         most = given.whole("most", 1)
-        if (used < 0).any() or used.sum() != len(records) or used.max() > most:
+        if used.max() > most:
             raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
-        scales = given.array("scales", (trees, width))
         state = cls(width, classes, trees, whole)
+        read = read_trees(given, used.tolist(), width, classes, (state.log_rho < 0.0).tolist())
         state.rows, state.most = given.whole("rows"), most
         known = given.array("sample", (min(state.rows, SAMPLE), width + 2))
         codes = known[:, -2]
         if ((codes < 0) | (codes >= classes) | (codes % 1 != 0)).any():
             raise SnapshotRefused("in a ForestState, a label of the sample is no class")
         state.sample[: len(known)] = known
-        state.used[...], state.scales[...] = used, scales
-        state.silent[...] = given.array("silent", (trees,))
+        state.scales[...], state.silent[...] = given.array("scales", (trees, width)), given.array("silent", (trees,))
         if "ranks" in given.parts:
             state.ranks = Ranks.restore(given.part("ranks"), width)
         capacity = state.nodes.shape[1]
         while capacity < used.max():
             capacity = min(GROWTH * capacity, most)
-        state.nodes = np.zeros((trees, capacity, records.shape[1]))
-        first = 0
-        for tree, count in enumerate(used.tolist()):
-            state.nodes[tree, :count] = records[first : first + count]
-            require_tree(state.nodes[tree, :count], width)
-            first += count
+        state._set_capacity(capacity)
+        state.used[...] = used
+        for tree, (records, boxes) in enumerate(read):
+            state.nodes[tree, : len(records)], state.boxes[tree, : len(records)] = records, boxes
         return state
 
 
 def most_nodes(width: int, classes: int, trees: int) -> int:
     """Return how many nodes a tree may have."""
-    return int(max(3, min(MOST_NODES, ROOM // (8 * trees * record_size(width, classes)))))
+    return int(max(3, min(MOST_NODES, ROOM // (8 * trees * (record_size(classes) + 2 * width)))))
 
 
 def _log_odds(said: Matrix) -> Matrix:

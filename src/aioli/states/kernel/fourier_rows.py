@@ -13,11 +13,12 @@ import numpy as np
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.logistic import LEAST, MOST, logit, sigmoid
 from aioli.numerics.root import root
+from aioli.numerics.waves import write_waves
 from aioli.outcomes.spec import Rule
 from aioli.states.dense import factored, fused
 from aioli.states.dense.single_row import FACTORED, RULES, SLOTS, TALLY
 
-__all__ = ["PLAYED", "Maps", "consult_maps", "play_maps"]
+__all__ = ["PLAYED", "Maps", "consult_maps", "play_maps", "write_waves_of_rows"]
 
 PLAYED = -1  # what `play_maps` returns where it has played all rows
 # All maps, as compiled functions take them: how rows are scaled (centre, unit, farthest), then of each map the
@@ -45,10 +46,15 @@ def fourier_row(directions: Matrix, bandwidth: float, farthest: float, u: Vector
         cell = min(max(u[i] / bandwidth, -farthest), farthest)
         for j in range(half):
             turns[j] += cell * directions[i, j]
-    length = math.sqrt(1.0 / half)
-    for j in range(half):
-        features[j] = length * math.cos(turns[j])
-        features[half + j] = length * math.sin(turns[j])
+    write_waves(turns, math.sqrt(1.0 / half), features[:half], features[half:])
+
+
+@compiled("void(f8[:,::1],f8[:,::1])")
+def write_waves_of_rows(turns: Matrix, F: Matrix) -> None:
+    r"""Write $\sqrt{2/D}\,(\cos t, \sin t)$ of every row of angles. O(D) a row."""
+    half = turns.shape[1]
+    for i in range(len(turns)):
+        write_waves(turns[i], math.sqrt(1.0 / half), F[i, :half], F[i, half:])
 
 
 @compiled("f8(f8[::1],f8[::1])", reassociate=True)

@@ -84,7 +84,7 @@ def climb(kept: Vector, played: Vector, standard: Vector, ramp: Vector) -> None:
     ramp[0] = 1.0
 
 
-@compiled("void(f8[::1],f8,f8[::1])")
+@compiled("void(f8[::1],f8,f8[::1])", uncounted=True)
 def remember_row(kept: Vector, n: float, played: Vector) -> None:
     """Put the n-th row into the reservoir, or not, by its number alone; find the knots when n has doubled. O(d)."""
     m = int(n) - BEFORE_SAMPLE

@@ -89,7 +89,7 @@ def predict_row(
     return announce(unpack_compiled(mixture_buffer.copy(), kinds.size), Z[0])
 
 
-@compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8,i8)")
+@compiled("i8(f8[::1],f8[::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],f8[::1],f8,i8)", uncounted=True)
 def teach_row(
     statistics: Vector,
     basis: Vector,

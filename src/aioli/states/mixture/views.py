@@ -270,7 +270,7 @@ def view_row(
         scale(peak, math.sqrt(n / totals[PEAK_NORM]) if totals[PEAK_NORM] > 0.0 else 0.0)
 
 
-@compiled("void(f8[::1],f8[::1])")
+@compiled("void(f8[::1],f8[::1])", uncounted=True)
 def remember_viewed(statistics: Vector, basis: Vector) -> None:
     """Leave in the basis what the ramps remember of the row just viewed, which was learned, not only predicted."""
     d = (statistics.size - TOTALS) // STATISTICS
@@ -315,7 +315,7 @@ def read_width(kinds: Indices, kind: int, d: int) -> int:
     return 0
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],i8[::1],f8[:,::1])")
+@compiled("void(f8[::1],f8[::1],f8[::1],i8[::1],f8[:,::1])", uncounted=True)
 def fill_views(statistics: Vector, basis: Vector, x: Vector, kinds: Indices, views: Matrix) -> None:
     """Count the row in the statistics, and make the views that are read, each at the beginning of its line. O(d)."""
     d = x.size
@@ -325,7 +325,7 @@ def fill_views(statistics: Vector, basis: Vector, x: Vector, kinds: Indices, vie
     view_row(statistics, basis, x, standard, peak, square, wave, ramp, ripple)
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],i8[::1],f8[:,::1])")
+@compiled("void(f8[::1],f8[::1],f8[::1],i8[::1],f8[:,::1])", uncounted=True)
 def count_in(statistics: Vector, basis: Vector, x: Vector, kinds: Indices, views: Matrix) -> None:
     """Fill the views of a row that is learned: what is remembered of it goes into the basis too. O(d)."""
     fill_views(statistics, basis, x, kinds, views)
