@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.code_cache import CodeCache, Numba, keep_code
+from aioli.numerics.inner_code import inner_compiler, register, set_environments
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -54,7 +55,7 @@ def compiled(
         loop: Function = decorate()(function)
         if loop is not function:  # it is, where Numba has been told to compile nothing
             keep_code(loop)
-            _load_on_first_use(cast(Dispatcher, loop), signature, decorate(no_cpython_wrapper=True))
+            _load_on_first_use(cast(Dispatcher, loop), signature, decorate)
         return loop
 
     return compile_function
@@ -82,11 +83,12 @@ announce: Callable[[], None] | None = None  # called once, before the first func
 before_compiling: Callable[[str], None] | None = None  # called with the module of a function that is not in the cache
 
 
-def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callable[..., Numba]) -> None:
+def _load_on_first_use(loop: Dispatcher, signature: str, decorate: Callable[..., Numba]) -> None:
     """Defer compiling a function to its first call, from Python or from another function being compiled.
 
-    The wrapper that takes Python's arguments is an eighth of the time to compile a function. One that only compiled
-    code calls is compiled without it, under another name; if Python calls it later, it is compiled again, with it.
+    One that only compiled code calls is compiled for its callers alone (`numerics.inner_code`), under another name: half
+    of the time of compiling was spent on machine code that nobody called. If Python calls it later, it is compiled
+    again, with the wrapper that takes Python's arguments.
     """
     within: Dispatcher | None = None
 
@@ -105,8 +107,9 @@ def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callab
         if within is None:
             if loop.overloads or _find_in_cache(loop, signature):
                 return loop
-            within = cast(Dispatcher, decorate_within(_renamed(loop.py_func)))
-            keep_code(within)
+            decorated = decorate(no_cpython_wrapper=True, pipeline_class=inner_compiler())
+            within = cast(Dispatcher, decorated(_renamed(loop.py_func)))
+            within.add_overload = partial(register, within)
         _load(within, signature)
         return within
 
@@ -131,6 +134,9 @@ def _load(loop: Dispatcher, signature: str) -> None:
         with _no_garbage_collected():
             loop.compile(signature)
         loop.disable_compile()
+        for made in loop.overloads.values():
+            if callable(made.entry_point):  # else it has no machine code, and is in none yet
+                set_environments(made)
 
 
 def cache_folder(function: Callable[..., object]) -> str | None:
