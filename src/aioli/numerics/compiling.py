@@ -86,7 +86,7 @@ before_compiling: Callable[[str], None] | None = None  # called with the module 
 def _load_on_first_use(loop: Dispatcher, signature: str, decorate: Callable[..., Numba]) -> None:
     """Defer compiling a function to its first call, from Python or from another function being compiled.
 
-    One that only compiled code calls is compiled for its callers alone (`numerics.inner_code`), under another name: half
+    One that only compiled code calls is compiled for its callers alone (`numerics.inner_code`), by another name: half
     of the time of compiling was spent on machine code that nobody called. If Python calls it later, it is compiled
     again, with the wrapper that takes Python's arguments.
     """
