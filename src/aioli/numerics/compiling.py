@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.code_cache import CodeCache, Numba, keep_code
-from aioli.numerics.inner_code import inner_compiler, register, set_environments
+from aioli.numerics.inner_code import compiler, inner_compiler, register, set_environments
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -47,6 +47,7 @@ def compiled(
         fastmath={"reassoc", "contract"} if reassociate else False,
         inline="always" if inline else "never",
         forceinline=reassociate,  # or every caller keeps a copy, and that of the first one loaded is called by all
+        pipeline_class=compiler(),
         no_cfunc_wrapper=True,  # nothing calls these functions from C
         _nrt=not uncounted,  # said by each function: else one takes the choice of the caller that it is compiled for
     )

@@ -11,14 +11,47 @@ from functools import cache
 
 from aioli.numerics.code_cache import Numba
 
-__all__ = ["inner_compiler", "register", "set_environments"]
+__all__ = ["compiler", "inner_compiler", "register", "set_environments"]
+
+
+@cache
+def compiler() -> Numba:
+    """Return the class by which Numba compiles a function that Python calls (its `pipeline_class`)."""
+    ordinary: Numba = importlib.import_module("numba.core.compiler").Compiler
+
+    def begin(pipeline: Numba, *given: Numba) -> None:
+        ordinary.__init__(pipeline, *given)
+        pipeline.state.flags = _flags()(pipeline.state.flags)
+
+    return type("QuickCompiler", (ordinary,), {"__init__": begin})
+
+
+@cache
+def _flags() -> Numba:
+    """Return a class of Numba's flags whose copies are compared quickly: a copy is not changed, its values are kept.
+
+    Numba compares those of the function being compiled with others' whenever it types an operation, twenty thousand
+    times in the first minute, and looks up two dozen values each time.
+    """
+    ordinary: Numba = importlib.import_module("numba.core.compiler").Flags
+
+    number = hash(ordinary())  # of the names of the options, not of their values
+
+    def copy(flags: Numba) -> Numba:
+        made = copied(flags)
+        made.kept = ordinary.values(flags)
+        return made
+
+    fixed = {"values": lambda flags: flags.kept, "__hash__": lambda _: number, "copy": copy}
+    copied = type(ordinary)("Flags", (ordinary,), {"__slots__": ("kept",), **fixed})
+    return type(ordinary)("Flags", (ordinary,), {"__slots__": (), "copy": copy})
 
 
 @cache
 def inner_compiler() -> Numba:
     """Return the class by which Numba compiles a function that only compiled code calls (its `pipeline_class`)."""
-    compiler: Numba = importlib.import_module("numba.core.compiler")
-    passes = compiler.Compiler.define_pipelines
+    ordinary = compiler()
+    passes = ordinary.define_pipelines
 
     def define_pipelines(pipeline: Numba) -> Numba:
         state = pipeline.state
@@ -27,7 +60,7 @@ def inner_compiler() -> Numba:
         state.flags.no_compile = True
         return passes(pipeline)
 
-    return type("InnerCompiler", (compiler.Compiler,), {"define_pipelines": define_pipelines})
+    return type("InnerCompiler", (ordinary,), {"define_pipelines": define_pipelines})
 
 
 @cache

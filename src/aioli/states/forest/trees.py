@@ -84,10 +84,10 @@ def outputs(classes: int) -> int:
     return 1 if classes == 2 else classes
 
 
-outputs_compiled = compiled("i8(i8)", inline=True)(outputs)
+outputs_compiled = compiled("i8(i8)")(outputs)
 
 
-@compiled("f8(i8,i8,i8)", inline=True)
+@compiled("f8(i8,i8,i8)")
 def uniform(tree: int, row: int, place: int) -> float:
     """Return a number between 0 and 1 that is as good as random, the same for the same three numbers. O(1)."""
     x = (
@@ -103,13 +103,13 @@ def uniform(tree: int, row: int, place: int) -> float:
     return (np.float64(x >> np.uint64(11)) + 0.5) / 9007199254740992.0
 
 
-@compiled("f8(f8[::1],f8,f8)", inline=True)
+@compiled("f8(f8[::1],f8,f8)")
 def kept(node: Vector, log_rho: float, row: float) -> float:
     """Return what a tree that forgets has kept of a node's counts since its last row. O(1)."""
     return math.exp(log_rho * (row - node[LAST])) if log_rho < 0.0 else 1.0
 
 
-@compiled("f8(f8[::1],i8)", inline=True)
+@compiled("f8(f8[::1],i8)")
 def count_rows(node: Vector, K: int) -> float:
     """Return n, the sum of a node's counts. O(K)."""
     counts = node[FIXED : FIXED + K]  # a slice: an index that might be negative is not vectorised
@@ -119,14 +119,14 @@ def count_rows(node: Vector, K: int) -> float:
     return total
 
 
-@compiled("f8(f8[::1],f8,f8,i8,i8)", inline=True)
+@compiled("f8(f8[::1],f8,f8,i8,i8)")
 def predict_label(node: Vector, share: float, total: float, K: int, y: int) -> float:
     """Return $(n_y + ½)/(n + K/2)$, n being what is kept of the total. O(1)."""
     said: float = (node[FIXED + y] * share + 0.5) / (total * share + 0.5 * K)
     return said
 
 
-@compiled("void(f8[::1],f8,f8,f8,f8,i8,i8,i8)", inline=True)
+@compiled("void(f8[::1],f8,f8,f8,f8,i8,i8,i8)")
 def count_label(node: Vector, share: float, said: float, weight: float, rate: float, row: int, K: int, y: int) -> None:
     """Count a label of which a node had said this, and what the node has lost by it. O(K) where it forgets."""
     if share < 1.0:
@@ -138,14 +138,14 @@ def count_label(node: Vector, share: float, said: float, weight: float, rate: fl
     node[LAST] = row
 
 
-@compiled("f8(f8[::1])", inline=True)
+@compiled("f8(f8[::1])")
 def stopping(node: Vector) -> float:
     r"""Return $s e^{w - \bar w}$: how much the prunings that end at a node are believed, among those that reach it."""
     believed: float = min(node[STOP] * math.exp(node[OWN] - node[TREE]), 1.0)
     return believed
 
 
-@compiled("f8(f8,f8,f8)", inline=True)
+@compiled("f8(f8,f8,f8)")
 def mixed_weight(stop: float, own: float, below: float) -> float:
     r"""Return $\ln(s e^{w} + (1-s) e^{\mathrm{below}})$. O(1)."""
     if stop >= 1.0:
