@@ -71,6 +71,7 @@ class Dispatcher(Protocol):
     py_func: FunctionType
     compile: Callable[[str], object]
     disable_compile: Callable[[], None]
+    signature: str
     typeof_pyval: Callable[[object], object]
     get_call_template: Callable[..., object]
     get_overload: Callable[..., object]
@@ -81,7 +82,8 @@ class Dispatcher(Protocol):
 
 
 announce: Callable[[], None] | None = None  # called once, before the first function is compiled
-before_compiling: Callable[[str], None] | None = None  # called with the module of a function that is not in the cache
+# called with the name of a function that is not in the cache, and with what looks for it there once more
+before_compiling: Callable[[str, Callable[[], bool]], None] | None = None
 
 
 def _load_on_first_use(loop: Dispatcher, signature: str, decorate: Callable[..., Numba]) -> None:
@@ -109,35 +111,55 @@ def _load_on_first_use(loop: Dispatcher, signature: str, decorate: Callable[...,
             if loop.overloads or _find_in_cache(loop, signature):
                 return loop
             decorated = decorate(no_cpython_wrapper=True, pipeline_class=inner_compiler())
-            within = cast(Dispatcher, decorated(_renamed(loop.py_func)))
-            within.add_overload = partial(register, within)
-        _load(within, signature)
+            inner = cast(Dispatcher, decorated(_renamed(loop.py_func)))
+            inner.add_overload = partial(register, inner)
+            with _compiling():
+                _announce()
+                inner.compile(signature)
+                inner.disable_compile()
+            within = inner
         return within
 
+    loop.signature = signature
     loop._compile_for_args = for_call
     loop.get_call_template = lambda *types: type(loop).get_call_template(for_caller(), *types)
     loop.get_overload = lambda types: type(loop).get_overload(for_caller(), types)
 
 
+def prepare(function: Callable[..., object]) -> None:
+    """Have a function in the cache, or compile it and keep it there, without calling it."""
+    if not isinstance(function, FunctionType):
+        loop = cast(Dispatcher, function)
+        _load(loop, loop.signature)
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """Return the module and the name of a function, by which `before_compiling` is told of it."""
+    return f"{function.__module__}.{function.__name__}"
+
+
 def _load(loop: Dispatcher, signature: str) -> None:
-    """Load a function from the cache, or compile it, which is announced, if nobody has said so yet."""
-    global announce
-    with importlib.import_module("numba.core.compiler_lock").global_compiler_lock:  # a second lock could deadlock
+    """Load a function from the cache, or compile it."""
+    with _compiling():
         if loop.overloads or _find_in_cache(loop, signature):
             return
-        if announce is not None:
-            tell, announce = announce, None
-            tell()
+        _announce()
         if before_compiling is not None:
-            before_compiling(loop.py_func.__module__)
-            if _find_in_cache(loop, signature):
-                return
-        with _no_garbage_collected():
-            loop.compile(signature)
+            before_compiling(name_of(loop.py_func), partial(_find_in_cache, loop, signature))
+        if loop.overloads:
+            return
+        loop.compile(signature)
         loop.disable_compile()
-        for made in loop.overloads.values():
-            if callable(made.entry_point):  # else it has no machine code, and is in none yet
-                set_environments(made)
+        (made,) = loop.overloads.values()
+        set_environments(made)
+
+
+def _announce() -> None:
+    """Say that something is compiled now, if nobody has said so yet."""
+    global announce
+    if announce is not None:
+        tell, announce = announce, None
+        tell()
 
 
 def cache_folder(function: Callable[..., object]) -> str | None:
@@ -165,16 +187,20 @@ def _renamed(function: FunctionType) -> FunctionType:
 
 
 @contextlib.contextmanager
-def _no_garbage_collected() -> Iterator[None]:
-    """Keep Python from looking for garbage: a seventh of compiling is spent on it, and it finds next to nothing."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+def _compiling() -> Iterator[None]:
+    """Hold Numba's lock, and keep Python from looking for garbage.
+
+    A second lock could deadlock. A seventh of compiling was spent on garbage, and next to none was found.
+    """
+    with importlib.import_module("numba.core.compiler_lock").global_compiler_lock:
+        if not gc.isenabled():
+            yield
+            return
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
 
 
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:
