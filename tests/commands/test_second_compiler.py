@@ -1,36 +1,59 @@
-"""A second process compiles the forest, is waited for, and is done without where it fails."""
+"""A second process compiles a part of Auto, is waited for, and is done without where it fails."""
 
 import sys
 from pathlib import Path
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from aioli.commands import second_compiler
-from aioli.commands.second_compiler import SecondCompiler, compile_beside, compile_forest
+from aioli.commands.second_compiler import ITS_FUNCTIONS, SecondCompiler, compile_beside, compile_functions
 from aioli.learners.aioli import AIOLI
 from aioli.learners.auto.auto import Auto
 from aioli.numerics import compiling
 
-
-def writing(path: Path) -> list[str]:
-    return [sys.executable, "-c", f"open({str(path)!r}, 'w').write('compiled')"]
+COMBINES, VIEWS = "aioli.states.mixture.mixture.combine_rows", "aioli.states.mixture.views.view_rows"
 
 
-def test_the_forest_waits_for_the_process_and_other_functions_do_not(tmp_path: Path) -> None:
-    second = SecondCompiler(writing(tmp_path / "code"))
-    second("aioli.states.mixture.views")
+def writing(path: Path, then: str = "") -> list[str]:
+    return [sys.executable, "-c", f"open({str(path)!r}, 'w').write('compiled'); {then}"]
+
+
+def test_functions_of_the_second_process_wait_until_they_are_found_and_others_do_not(tmp_path: Path) -> None:
+    kept = tmp_path / "code"
+    second = SecondCompiler(writing(kept, "import time; time.sleep(60)"))
+    second(VIEWS, kept.exists)
     assert second.process is not None
+    second(COMBINES, kept.exists)
+    assert kept.exists()
+    assert second.process.poll() is None  # it may go on with the next one
     assert not second.ended
-    second("aioli.states.forest.trees")
-    assert (tmp_path / "code").read_text() == "compiled"
-    assert second.process.returncode == 0
+    second.process.kill()
+    second.process.wait()
+
+
+def test_a_function_kept_by_a_process_that_has_ended_is_found(tmp_path: Path) -> None:
+    kept = tmp_path / "code"
+    second = SecondCompiler(writing(kept))
+    second(VIEWS, kept.exists)
+    assert second.process is not None
+    second.process.wait()
+    looks = []
+
+    def found() -> bool:
+        looks.append(kept.exists())
+        return looks[-1]
+
+    second(COMBINES, found)
+    assert looks == [True]
 
 
 def test_a_process_that_cannot_be_started_or_fails_stops_nobody(tmp_path: Path) -> None:
     for command in ([str(tmp_path / "nothing")], [sys.executable, "-c", "raise SystemExit(3)"]):
         second = SecondCompiler(command)
-        second("aioli.states.mixture.views")
-        second("aioli.states.forest.trees")
+        second(VIEWS, lambda: False)
+        second(COMBINES, lambda: False)
         assert second.ended
 
 
@@ -54,13 +77,15 @@ def test_a_second_process_is_for_auto_on_two_cores_with_a_cache_that_can_be_writ
     assert isinstance(compiling.before_compiling, SecondCompiler)
 
 
-def test_what_the_second_process_compiles_is_what_auto_plays_of_the_forest() -> None:
+def test_what_the_second_process_compiles_is_what_auto_plays() -> None:
     asked: list[str] = []
-    compile_forest()  # whatever it needs is loaded now
-    before, compiling.before_compiling = compiling.before_compiling, asked.append
+    compile_functions()  # they are in the cache now
+    before, compiling.before_compiling = compiling.before_compiling, lambda name, _: asked.append(name)
     try:
-        X = [[float(i % 7), float(i % 3)] for i in range(40)]
-        Auto().learn_many(X, [i % 2 for i in range(40)])
+        rng = np.random.default_rng(0)
+        X = rng.normal(size=(500, 3))
+        Auto().learn_many(X, X[:, 0] > 0)
     finally:
         compiling.before_compiling = before
-    assert [module for module in asked if module.startswith(second_compiler.ITS_MODULES)] == []
+    assert [name for name in asked if ".states.forest." in name] == []
+    assert all(function.overloads for function in cast(tuple[Any, ...], ITS_FUNCTIONS))

@@ -1,13 +1,14 @@
 """How `numerics.compiling` takes hold of Numba: by entries that Numba does not promise to keep."""
 
 import gc
+import importlib
 from typing import Any
 
 import numpy as np
 import pytest
 
 from aioli.numerics import compiling
-from aioli.numerics.compiling import compiled
+from aioli.numerics.compiling import Vector, compiled
 
 numba = pytest.importorskip("numba")
 DISPATCHER = (
@@ -21,6 +22,7 @@ DISPATCHER = (
     "targetctx",
     "typeof_pyval",
 )
+LIBRARY = ("_optimize_final_module", "_finalize_final_module", "_get_module_for_linking")
 SENTENCE = (
     f"Numba {numba.__version__} has changed {{}}, by which numerics/compiling.py has a function compiled when it is "
     "first called: mend compiling.py, or keep the upper bound on Numba in pyproject.toml below this version"
@@ -55,9 +57,24 @@ def not_cached() -> Any:
     return function
 
 
+def compiled_within(function: Any) -> Any:
+    """Return what was compiled of a function for compiled callers."""
+    dispatcher = numba.core.dispatcher.Dispatcher
+    cells = [cell.cell_contents for cell in function.get_overload.__closure__[0].cell_contents.__closure__]
+    (within,) = (cell for cell in cells if isinstance(cell, dispatcher) and cell is not function)
+    (made,) = within.overloads.values()
+    return made
+
+
 @pytest.mark.parametrize("entry", DISPATCHER)
 def test_the_dispatcher_has_the_entries_that_are_taken_over(entry: str) -> None:
     assert hasattr(numba.njit(square), entry), SENTENCE.format(f"Dispatcher.{entry}")
+
+
+@pytest.mark.parametrize("entry", LIBRARY)
+def test_numba_s_library_has_the_entries_that_inner_functions_take_over(entry: str) -> None:
+    codegen = importlib.import_module("numba.core.codegen")
+    assert hasattr(codegen.JITCodeLibrary, entry), SENTENCE.format(f"JITCodeLibrary.{entry}")
 
 
 def test_a_call_from_python_compiles_by_the_entry_that_was_put_in_place() -> None:
@@ -76,6 +93,31 @@ def test_a_call_from_a_compiled_function_compiles_by_the_entry_that_was_put_in_p
 
     assert numba.njit(caller)(3.0) == 10.0, SENTENCE.format("Dispatcher.get_call_template")
     assert not function.overloads, SENTENCE.format("Dispatcher.get_overload")  # nothing that Python could call
+
+
+def test_a_function_that_only_compiled_ones_call_has_no_machine_code_and_is_not_kept() -> None:
+    function = not_cached()
+    assert numba.njit(lambda x: function(x) + 1.0)(3.0) == 10.0
+    made = compiled_within(function)
+    assert not callable(made.entry_point), SENTENCE.format("Flags.no_compile")
+    assert not made.codegen._engine.is_symbol_defined(made.fndesc.llvm_func_name), SENTENCE.format("CodeLibrary")
+    assert made.library._get_module_for_linking().get_function(made.fndesc.llvm_func_name).linkage is not None
+    assert function._cache.kept is None
+
+
+@pytest.mark.parametrize("reassociate", [True, False])
+def test_of_inner_functions_those_that_reorder_sums_are_optimised_before_they_are_linked(reassociate: bool) -> None:
+    def total(x: Vector) -> float:
+        result = 0.0
+        for i in range(x.size):
+            result += x[i]
+        return result
+
+    function: Any = compiled("f8(f8[::1])", reassociate=reassociate)(total)
+    function._cache = KeptInMemory()
+    assert numba.njit(lambda x: function(x))(np.arange(100.0)) == 4950.0
+    loops = str(compiled_within(function).library._get_module_for_linking())
+    assert ("fadd reassoc contract <" in loops) == reassociate  # vector instructions: the order of the sum is chosen
 
 
 def test_a_function_that_compiled_ones_call_is_compiled_for_python_when_python_calls_it() -> None:

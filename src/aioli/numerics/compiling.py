@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.code_cache import CodeCache, Numba, keep_code
+from aioli.numerics.inner_code import compiler, inner_compiler, register, set_environments
 
 Function = TypeVar("Function", bound=Callable[..., object])
 
@@ -46,6 +47,7 @@ def compiled(
         fastmath={"reassoc", "contract"} if reassociate else False,
         inline="always" if inline else "never",
         forceinline=reassociate,  # or every caller keeps a copy, and that of the first one loaded is called by all
+        pipeline_class=compiler(),
         no_cfunc_wrapper=True,  # nothing calls these functions from C
         _nrt=not uncounted,  # said by each function: else one takes the choice of the caller that it is compiled for
     )
@@ -54,7 +56,7 @@ def compiled(
         loop: Function = decorate()(function)
         if loop is not function:  # it is, where Numba has been told to compile nothing
             keep_code(loop)
-            _load_on_first_use(cast(Dispatcher, loop), signature, decorate(no_cpython_wrapper=True))
+            _load_on_first_use(cast(Dispatcher, loop), signature, decorate)
         return loop
 
     return compile_function
@@ -69,6 +71,7 @@ class Dispatcher(Protocol):
     py_func: FunctionType
     compile: Callable[[str], object]
     disable_compile: Callable[[], None]
+    signature: str
     typeof_pyval: Callable[[object], object]
     get_call_template: Callable[..., object]
     get_overload: Callable[..., object]
@@ -79,14 +82,16 @@ class Dispatcher(Protocol):
 
 
 announce: Callable[[], None] | None = None  # called once, before the first function is compiled
-before_compiling: Callable[[str], None] | None = None  # called with the module of a function that is not in the cache
+# called with the name of a function that is not in the cache, and with what looks for it there once more
+before_compiling: Callable[[str, Callable[[], bool]], None] | None = None
 
 
-def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callable[..., Numba]) -> None:
+def _load_on_first_use(loop: Dispatcher, signature: str, decorate: Callable[..., Numba]) -> None:
     """Defer compiling a function to its first call, from Python or from another function being compiled.
 
-    The wrapper that takes Python's arguments is an eighth of the time to compile a function. One that only compiled
-    code calls is compiled without it, under another name; if Python calls it later, it is compiled again, with it.
+    One that only compiled code calls is compiled for its callers alone (`numerics.inner_code`), by another name: half
+    of the time of compiling was spent on machine code that nobody called. If Python calls it later, it is compiled
+    again, with the wrapper that takes Python's arguments.
     """
     within: Dispatcher | None = None
 
@@ -105,32 +110,56 @@ def _load_on_first_use(loop: Dispatcher, signature: str, decorate_within: Callab
         if within is None:
             if loop.overloads or _find_in_cache(loop, signature):
                 return loop
-            within = cast(Dispatcher, decorate_within(_renamed(loop.py_func)))
-            keep_code(within)
-        _load(within, signature)
+            decorated = decorate(no_cpython_wrapper=True, pipeline_class=inner_compiler())
+            inner = cast(Dispatcher, decorated(_renamed(loop.py_func)))
+            inner.add_overload = partial(register, inner)
+            with _compiling():
+                _announce()
+                inner.compile(signature)
+                inner.disable_compile()
+            within = inner
         return within
 
+    loop.signature = signature
     loop._compile_for_args = for_call
     loop.get_call_template = lambda *types: type(loop).get_call_template(for_caller(), *types)
     loop.get_overload = lambda types: type(loop).get_overload(for_caller(), types)
 
 
+def prepare(function: Callable[..., object]) -> None:
+    """Have a function in the cache, or compile it and keep it there, without calling it."""
+    if not isinstance(function, FunctionType):
+        loop = cast(Dispatcher, function)
+        _load(loop, loop.signature)
+
+
+def name_of(function: Callable[..., object]) -> str:
+    """Return the module and the name of a function, by which `before_compiling` is told of it."""
+    return f"{function.__module__}.{function.__name__}"
+
+
 def _load(loop: Dispatcher, signature: str) -> None:
-    """Load a function from the cache, or compile it, which is announced, if nobody has said so yet."""
-    global announce
-    with importlib.import_module("numba.core.compiler_lock").global_compiler_lock:  # a second lock could deadlock
+    """Load a function from the cache, or compile it."""
+    with _compiling():
         if loop.overloads or _find_in_cache(loop, signature):
             return
-        if announce is not None:
-            tell, announce = announce, None
-            tell()
+        _announce()
         if before_compiling is not None:
-            before_compiling(loop.py_func.__module__)
-            if _find_in_cache(loop, signature):
-                return
-        with _no_garbage_collected():
-            loop.compile(signature)
+            before_compiling(name_of(loop.py_func), partial(_find_in_cache, loop, signature))
+        if loop.overloads:
+            return
+        loop.compile(signature)
         loop.disable_compile()
+        (made,) = loop.overloads.values()
+        set_environments(made)
+
+
+def _announce() -> None:
+    """Say that something is compiled now, if nobody has said so yet."""
+    global announce
+    if announce is not None:
+        tell, announce = announce, None
+        tell()
 
 
 def cache_folder(function: Callable[..., object]) -> str | None:
@@ -158,16 +187,20 @@ def _renamed(function: FunctionType) -> FunctionType:
 
 
 @contextlib.contextmanager
-def _no_garbage_collected() -> Iterator[None]:
-    """Keep Python from looking for garbage: a seventh of compiling is spent on it, and it finds next to nothing."""
-    if not gc.isenabled():
-        yield
-        return
-    gc.disable()
-    try:
-        yield
-    finally:
-        gc.enable()
+def _compiling() -> Iterator[None]:
+    """Hold Numba's lock, and keep Python from looking for garbage.
+
+    A second lock could deadlock. A seventh of compiling was spent on garbage, and next to none was found.
+    """
+    with importlib.import_module("numba.core.compiler_lock").global_compiler_lock:
+        if not gc.isenabled():
+            yield
+            return
+        gc.disable()
+        try:
+            yield
+        finally:
+            gc.enable()
 
 
 def elementwise(function: Callable[..., float], signature: str) -> Callable[..., Vector]:

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 from support import KINDS, make_rows
 
 from aioli.errors import SnapshotRefused
@@ -13,7 +13,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.column_statistics import LIMIT
 from aioli.states.mixture.ramps import GOLDEN, RAMP_COLUMNS, RAMPS, SAMPLE, SHAPES
 from aioli.states.mixture.view_forms import SQUARE_LIMIT, SQUARE_WIDTH, WAVES
-from aioli.states.mixture.views import VIEWS, Views
+from aioli.states.mixture.views import VIEWS, Views, count_in
 
 streams = st.tuples(st.sampled_from(KINDS), st.integers(1, 60), st.integers(1, 8), st.integers(0, 10**6))
 
@@ -104,6 +104,18 @@ def test_views_are_their_definition(drawn: tuple[str, int, int, int], glitches: 
         X[t % len(X), j % X.shape[1]] = size
     for ours, expected in zip(Views(X.shape[1]).of_rows(X), by_definition(X), strict=True):
         assert_allclose(ours, expected, atol=1e-9)  # a spread by Welford against one by definition
+
+
+@pytest.mark.parametrize("d", [3, 12, 60])
+def test_a_row_by_itself_is_viewed_as_among_others_to_the_last_bit(d: int) -> None:
+    X = make_rows("random", 80, d, 5)
+    together, alone = Views(d), Views(d)
+    expected, kinds = together.of_rows(X), np.arange(len(VIEWS))
+    for t, x in enumerate(X):
+        count_in(alone.statistics, alone.basis, x, kinds, alone.row)
+        for kind, (view, width) in enumerate(zip(expected, alone.widths, strict=True)):
+            assert_array_equal(alone.row[kind, :width], view[t])
+    assert_array_equal(alone.statistics, together.statistics)
 
 
 def test_a_wave_is_nearly_a_sine() -> None:

@@ -16,7 +16,7 @@ BOLDER = 1.5  # averages of many trees are timid: one member says them this much
 SAMPLING = 1 << 20  # stands for a tree's number where the sample draws
 
 
-@compiled("void(f8[::1],i8)", inline=True)
+@compiled("void(f8[::1],i8)")
 def normalise(z: Vector, K: int) -> None:
     r"""Subtract $\ln\sum e^{z_k}$ from every entry. O(K)."""
     top = z[0]

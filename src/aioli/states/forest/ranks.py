@@ -161,7 +161,7 @@ def _reach(knots: Vector) -> float:
     return abs(float(knots[0])) or 1.0
 
 
-@compiled("f8(f8)", inline=True)
+@compiled("f8(f8)")
 def bent(gap: float) -> float:
     """Return t/(1+t), where t is large as 1 - 1/(1+t): the quotient of two rounded numbers may fall as t grows."""
     return float(gap / (1.0 + gap) if gap < 1e8 else 1.0 - 1.0 / (1.0 + gap))

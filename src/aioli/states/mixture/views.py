@@ -233,9 +233,7 @@ def is_row(statistics: Vector, x: Vector) -> bool:
     return math.sqrt(norm2) <= LONGEST
 
 
-@compiled(
-    "void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True
-)
+@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
 def view_row(
     statistics: Vector,
     basis: Vector,
