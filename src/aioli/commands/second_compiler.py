@@ -21,12 +21,12 @@ from aioli.learners.protocol import AnyLearner
 from aioli.numerics import compiling
 from aioli.states.forest import loops, ranks
 from aioli.states.kernel import fourier_rows
-from aioli.states.mixture import mixture
+from aioli.states.mixture import mixture_loops
 
 __all__ = ["ITS_FUNCTIONS", "SecondCompiler", "compile_beside", "compile_functions"]
 
 # In the order in which the command comes to need them; before them it compiles what reads the file, and the views.
-ITS_FUNCTIONS = (mixture.combine_rows, fourier_rows.play_maps, ranks.rank_rows, loops.play_rows)
+ITS_FUNCTIONS = (mixture_loops.combine_rows, fourier_rows.play_maps, ranks.rank_rows, loops.play_rows)
 LONGEST = 120.0  # seconds: whoever takes longer will not come
 PAUSE = 0.02  # seconds between two looks into the cache
 
