@@ -153,3 +153,25 @@ def test_a_snapshot_of_other_columns_is_refused() -> None:
         broken = Snapshot(whole.kind, whole.values, {**whole.arrays, **arrays}, whole.parts)
         with pytest.raises(SnapshotRefused):
             ChosenColumns(small).recalled(broken)
+
+
+@pytest.mark.parametrize("first", [4, 20])
+def test_columns_that_come_later_are_chosen_as_if_they_had_been_there(first: int) -> None:
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(600, 40))
+    X[:60, first:] = 0.0
+    y = (X[:, 0] - 1.5 * X[:, first + 1] + rng.logistic(size=600) > 0).astype(float)
+    grown = Auto()
+    said = [grown.learn_many(X[:60, :first], y[:60])]
+    grown.grow(40 - first)
+    said.append(grown.learn_many(X[60:], y[60:]))
+    whole = Auto()
+    assert_allclose(np.concatenate(said), whole.learn_many(X, y), rtol=0.0, atol=1e-9)
+    assert whole.weights_["all of these on the columns that matter"] > 0.01
+
+
+def test_columns_of_one_value_change_no_choice(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(400, 24))
+    y = (X[:, 3] + rng.logistic(size=400) > 0).astype(float)
+    wider = np.concatenate([np.full((400, 30), 2.0), X], axis=1)
+    assert (columns_that_matter(wider, y) - 30).tolist() == columns_that_matter(X, y).tolist() == [3]

@@ -16,6 +16,9 @@ tree or a kernel little, since a path splits it once, where columns of many valu
 categories that say little one by one tell rows apart together. Of more than 512 columns each is tested by itself alone:
 what several say together takes d³ steps, seconds in the middle of a stream.
 
+A column that has had one value so far counts for nothing: it may yet have to come, as the categories of a stream do,
+and rows that have the column only later are the rows that had it from the first on, where it was 0.
+
 A column that matters only multiplied with others passes no test: the experts that read all columns are there for it.
 Nor can any learner know at the first row which k of d columns matter: that costs about $\ln\binom dk$ nats.
 """
@@ -27,7 +30,7 @@ import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
-from aioli.learners.auto.column_tests import IDLE, Columns, columns_that_matter
+from aioli.learners.auto.column_tests import Columns, columns_that_matter
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import finite_logit, finite_logit_many
@@ -71,8 +74,7 @@ class ChosenColumns(Companion):
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
-        if len(X) == 1 and self._ensemble is None and self._due(X.shape[1]) is None:
-            self._table, self._rows = None, self._rows + 1
+        if len(X) == 1 and self._ensemble is None and self._kept_at_once(X, y, weights):
             return NOTHING
         said = np.full((len(X), 1), np.nan)
         first = 0
@@ -100,6 +102,19 @@ class ChosenColumns(Companion):
     def _kept(self) -> Matrix | None:
         """The rows so far, their labels and weights behind them; None after the last choice."""
         return None if self._table is None else self._table[: self._rows]
+
+    def _kept_at_once(self, X: Matrix, y: Vector, weights: Vector) -> bool:
+        """Return whether one row was all done with: kept where there is room, or counted after the last choice."""
+        due = self._due(X.shape[1])
+        if due is None:
+            self._table = None
+        elif self._table is None or self._rows + 1 >= due or self._rows >= len(self._table):
+            return False
+        else:
+            row = self._table[self._rows]
+            row[:-2], row[-2], row[-1] = X[0], y[0], weights[0]
+        self._rows += 1
+        return True
 
     def _keep(self, due: int, X: Matrix, y: Vector, weights: Vector) -> None:
         """Keep rows until the next choice, for which there is room at once."""
@@ -148,15 +163,14 @@ class ChosenColumns(Companion):
 
     def _due(self, width: int) -> int | None:
         """Return at how many rows the next choice is due; None after the last, or where rows have not been kept."""
-        # no choice was possible at that width (too narrow, or too wide to keep), or the last has been made
-        if self._rows and self._table is None:
+        if self._rows and self._table is None:  # rows were too wide to keep, or the last choice has been made
             return None
         most = min(LAST, ROOM // (8 * (width + 2)))
         due = FIRST
         while due <= self._rows:
             between = due & (due - 1) == 0 and due < OFTEN
             due = due * 3 // 2 if between else 1 << due.bit_length()
-        return due if due <= most and width >= IDLE else None
+        return due if due <= most else None
 
     def _learned(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
         assert self._ensemble is not None

@@ -29,10 +29,18 @@ Columns = NDArray[np.int64]
 
 
 def columns_that_matter(X: Matrix, y: Vector) -> Columns:
-    """Return the columns that say more of the label than chance would; none where that is most.
+    """Return the columns that say more of the label than chance would, of those that vary; none where that is most.
 
     O(nd log n) of more than 512 columns; of fewer, O(nd² + d³) besides.
     """
+    varying = np.flatnonzero((X != X[0]).any(axis=0)).astype(np.int64)
+    if varying.size < IDLE:
+        return varying[:0]
+    return varying[_that_matter(X[:, varying], y)]
+
+
+def _that_matter(X: Matrix, y: Vector) -> Columns:
+    """Return what `columns_that_matter` does, of columns all of which vary."""
     n, d = X.shape
     U = np.empty((n, d))  # ranks, and their mean where values are equal
     elsewhere, distinct = np.empty(d), np.empty(d)  # rows off the column's most frequent value, and all its values
