@@ -33,7 +33,7 @@ def columns_that_matter(X: Matrix, y: Vector) -> Columns:
 
     O(nd log n) of more than 512 columns; of fewer, O(nd² + d³) besides.
     """
-    varying = np.flatnonzero((X != X[0]).any(axis=0)).astype(np.int64)
+    varying = np.flatnonzero((X[0] != X).any(axis=0)).astype(np.int64)
     if varying.size < IDLE:
         return varying[:0]
     return varying[_that_matter(X[:, varying], y)]
