@@ -1,13 +1,13 @@
-"""A second process that compiles a part of what Auto plays, while the command compiles the rest: on two cores.
+"""Starts a second process that compiles about half of what Auto plays, while the command compiles the other half.
 
-It is started by the first function that is not in the cache, and only where the command has two cores and a cache that
-can be written. Its functions are those that the command needs last, about half of the work. The command reads them from
-the cache, as it would from an earlier run: nothing that is computed depends on which process was faster. Where the
-second process fails, the command compiles them itself.
+The process is started when the first function is not in the cache, and only where the command has two cores and a cache
+that can be written. It compiles the functions that the command needs last. The command reads them from the cache, as it
+would after an earlier run: no result depends on which process was faster. Where the second process fails, the command
+compiles them itself.
 
-The library starts no process. Its callers are services, whose memory is measured for one process, workers, each of
-which would start one of its own, and programs with Python inside, whose executable is no Python. `aioli warm` is for
-them: whoever waits for the first call has the code compiled before.
+Only the command does this; the library starts no process. A service's memory is measured for one process, each of many
+workers would start a process of its own, and where Python is embedded, the executable is not Python. `aioli warm` is
+for these: it compiles everything before the first call.
 """
 
 import os
@@ -25,32 +25,32 @@ from aioli.states.mixture import mixture_loops
 
 __all__ = ["ITS_FUNCTIONS", "SecondCompiler", "compile_beside", "compile_functions"]
 
-# In the order in which the command comes to need them; before them it compiles what reads the file, and the views.
+# In the order in which the command needs them, after what reads the file and what makes the views of a row.
 ITS_FUNCTIONS = (mixture_loops.combine_rows, fourier_rows.play_maps, ranks.rank_rows, loops.play_rows)
-LONGEST = 120.0  # seconds: whoever takes longer will not come
+LONGEST = 120.0  # seconds to wait for a function: then the command compiles it itself
 PAUSE = 0.02  # seconds between two looks into the cache
 
 
 def compile_functions() -> None:
-    """Compile a part of what Auto plays: the second process's task."""
+    """Compile `ITS_FUNCTIONS` into the cache: this is what the second process runs."""
     for function in ITS_FUNCTIONS:
         compiling.prepare(function)
 
 
 def compile_beside(learner: AnyLearner) -> None:
-    """Have a part compiled by a second process, if the learner is to play it and anything must be compiled."""
+    """Have a second process compile its part once anything must be compiled, if the learner plays that part."""
     folder = compiling.cache_folder(loops.play_rows)
-    if compiling.before_compiling is not None:  # another run of this process has begun it
+    if compiling.before_compiling is not None:  # an earlier run in this process has set it
         return
     plays_forest = isinstance(learner, Auto) and learner.budget != "fast"
     if plays_forest and _cores() > 1 and folder is not None and os.access(folder, os.W_OK):
         task = f"import {__name__} as beside; beside.compile_functions()"
-        # -P: no file of the folder that the command is called in is taken for a module
+        # -P: Python imports nothing from the current folder
         compiling.before_compiling = SecondCompiler([sys.executable, "-P", "-c", task])
 
 
 class SecondCompiler:
-    """Starts a process when the first function must be compiled, and waits for those that it compiles."""
+    """Starts a process when the first function must be compiled, and waits for the functions that it compiles."""
 
     def __init__(self, command: list[str]) -> None:
         self.command = command
@@ -59,7 +59,10 @@ class SecondCompiler:
         self.ended = False
 
     def __call__(self, name: str, found: Callable[[], bool]) -> None:
-        """Be told that a function is not in the cache, and will be compiled unless it is `found` there now."""
+        """Start the process, if it is not; wait until it has compiled the function `name`, if that is one of its own.
+
+        `compiling` calls this before it compiles a function; `found` loads the function if it is in the cache by now.
+        """
         if self.ended:
             return
         if self.process is None:
@@ -72,7 +75,7 @@ class SecondCompiler:
         until = time.monotonic() + LONGEST
         while name in self.names and not self.ended:
             self.ended = self.process.poll() is not None or time.monotonic() > until
-            if found():  # asked last when it has ended: it may have kept the function just before
+            if found():  # asked after the process's end too: its last act may have been to keep the function
                 return
             time.sleep(0.0 if self.ended else PAUSE)
 

@@ -1,9 +1,10 @@
-"""How Numba compiles a function that only compiled code calls: to LLVM's bitcode, and no further.
+"""Compiles a function that only compiled code calls: to LLVM bitcode, which its callers link in, and no further.
 
-Left to itself, Numba makes machine code of every function, keeps it on disk, and then compiles the function once more
-as a part of each of its callers, whose code is the only one that is ever run. Here such a function is neither
-optimised, nor made machine code, nor kept: it is linked into its callers as Numba wrote it. One that may reorder sums
-is optimised before: its order is then chosen once, and every caller gets the same (`numerics.compiling`).
+Left to itself, Numba compiles every function to machine code, caches that on disk, and then compiles the function once
+more as a part of each caller, whose code is the only one that is ever run. Here such a function is neither optimised,
+nor compiled to machine code, nor cached: its callers link in the bitcode as Numba wrote it. A function that may reorder
+sums is optimised before it is linked: the order is then chosen once, and is the same in every caller
+(`numerics.compiling`).
 """
 
 import importlib
@@ -16,7 +17,7 @@ __all__ = ["compiler", "inner_compiler", "register", "set_environments"]
 
 @cache
 def compiler() -> Numba:
-    """Return the class by which Numba compiles a function that Python calls (its `pipeline_class`)."""
+    """Return Numba's `pipeline_class` for a function that Python calls: its own, with flags that compare quickly."""
     ordinary: Numba = importlib.import_module("numba.core.compiler").Compiler
 
     def begin(pipeline: Numba, *given: Numba) -> None:
@@ -28,14 +29,14 @@ def compiler() -> Numba:
 
 @cache
 def _flags() -> Numba:
-    """Return a class of Numba's flags whose copies are compared quickly: a copy is not changed, its values are kept.
+    """Return a subclass of Numba's compiler flags whose copies look up their values once, since no copy is changed.
 
-    Numba compares those of the function being compiled with others' whenever it types an operation, twenty thousand
-    times in the first minute, and looks up two dozen values each time.
+    Numba compares the flags of the function being compiled with others whenever it types an operation, twenty thousand
+    times in the first minute, and would look up two dozen values each time.
     """
     ordinary: Numba = importlib.import_module("numba.core.compiler").Flags
 
-    number = hash(ordinary())  # of the names of the options, not of their values
+    number = hash(ordinary())  # Numba hashes the names of the options, so that all flags have this hash
 
     def copy(flags: Numba) -> Numba:
         made = copied(flags)
@@ -49,7 +50,7 @@ def _flags() -> Numba:
 
 @cache
 def inner_compiler() -> Numba:
-    """Return the class by which Numba compiles a function that only compiled code calls (its `pipeline_class`)."""
+    """Return Numba's `pipeline_class` for a function that only compiled code calls: it stops at bitcode."""
     ordinary = compiler()
     passes = ordinary.define_pipelines
 
@@ -65,7 +66,7 @@ def inner_compiler() -> Numba:
 
 @cache
 def _inner_code() -> Numba:
-    """Return the class of Numba's libraries of code that are linked into others and never run by themselves."""
+    """Return a subclass of Numba's code library that is linked into others and never becomes machine code itself."""
     library: Numba = importlib.import_module("numba.core.codegen").JITCodeLibrary
     optimise = library._optimize_final_module
 
@@ -80,13 +81,16 @@ def _inner_code() -> Numba:
 
 
 def register(dispatcher: Numba, result: Numba) -> None:
-    """Make known to Numba what was compiled of a function, for compiled callers alone: it has no address."""
-    result = result._replace(entry_point=object())  # what Numba finds it by
+    """Add a function that was compiled to bitcode to Numba's registries, so that compiled callers find it."""
+    result = result._replace(entry_point=object())  # Numba's key for it, which usually is an address: there is none
     dispatcher.targetctx.insert_user_function(result.entry_point, result.fndesc, [result.library])
     dispatcher.overloads[tuple(result.signature.args)] = result
 
 
 def set_environments(result: Numba) -> None:
-    """Give the inner functions of one that was compiled now their environments, as Numba does where it loads one."""
+    """Give all functions linked into a new result their environments (Numba's tables of constants and globals).
+
+    Numba does so only for code that it loads from its cache.
+    """
     for environment in result._find_referenced_environments():
         result.codegen.set_env(environment.env_name, environment)

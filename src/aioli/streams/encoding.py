@@ -1,11 +1,13 @@
-r"""Encodes named columns as rows of features: one-hot categories that grow, dates, missing values; blind to the label.
+r"""Encodes named columns as rows of features, without the labels: numbers, one-hot categories, dates, words, marks.
 
-A feature gets a place when it first comes, behind all that came before, so that a learner may grow exactly. Columns of
-numbers come first. A missing value is marked by a feature of its own, an unreadable one by another, and filled with the
-mean of the column's values so far, so that the number itself says nothing.
+A feature gets its place, the index of its column in the encoded rows, when it first comes, behind all that came before,
+so that a learner may grow exactly. Columns of numbers come first. A missing value is marked by a feature of its own, an
+unreadable one by another, and filled with the mean of the column's values so far, so that the number itself says
+nothing.
 
-Places follow from the rows alone: new features get them in the order of their rows, and within a row marks of numbers
-and dates first, then words, then categories, so that it does not matter whether a table brings one row or thousands.
+Places follow from the rows alone: new features get them in the order of their rows, and within a row numbers and dates
+with their marks come first, then words, then categories, marks of missing categories, and buckets. So it does not
+matter whether a table brings one row or thousands.
 Where there are categories, columns are taken by their names, so that it does not matter in which order they come. Where
 places are few, every column of categories has a right to some (`streams.fair_shares`).
 
@@ -35,25 +37,25 @@ from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Features, Ta
 __all__ = ["Encoder", "Mark", "column_kinds"]
 
 CAP = 256  # features that categories may have of their own, for learners of d² numbers
-WIDE_CAP = 1 << 18  # likewise, for learners that take sparse rows
+WIDE_CAP = 1 << 18  # the same for learners that take sparse rows
 NARROW = 256  # features of a dense row; rows of more are sparse, for learners that take such
-BUCKETS = 32  # features that all later categories share
+BUCKETS = 32  # features that categories without one of their own share, by their hash
 BUCKET = "rare categories, bucket"
 WORD_CAP = 1 << 18  # features that words may have of their own
-WORD_BUCKETS = 1 << 12
+WORD_BUCKETS = 1 << 12  # features that words without one of their own share
 WORD_BUCKET = "rare words, bucket"
-MOST_ROWS = 2.0**53  # that float64 counts one by one
+MOST_ROWS = 2.0**53  # the largest count that float64 holds exactly, with all below it
 WORD = re.compile(r"\w+")
 WEEK = 7.0
 THURSDAY = 3.0  # the first of January 1970, Monday being 0
 
 
-Claim: TypeAlias = tuple[int, int, int, int, str]  # a feature with its row, and its order among those of the row
-NUMBERS, DATES, WORDS, CATEGORIES, NO_CATEGORY, RARE = range(6)  # in this order, within a row
+Claim: TypeAlias = tuple[int, int, int, int, str]  # of a new feature: row, kind, rank and part, in order; its name
+NUMBERS, DATES, WORDS, CATEGORIES, NO_CATEGORY, RARE = range(6)  # kinds of features, in their order within a row
 
 
 class Column(NamedTuple):
-    """A column of numbers or dates: its features, its name being the first, and its order within a row."""
+    """Describes a column of numbers or dates: its features, the first of its own name, and its order within a row."""
 
     features: tuple[str, ...]
     kind: int
@@ -61,21 +63,21 @@ class Column(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What columns of numbers and dates hold, by the names of features, before new features have their places."""
+    """Gathers values, marks and new features of a table by name, before the new features have their places."""
 
     dense: list[tuple[str, Vector]]
     marks: list[tuple[NDArray[np.int64], str]]
     claims: list[Claim]
 
     def mark(self, column: Column, rows: NDArray[np.int64], feature: str) -> None:
-        """Mark the rows by a feature, and claim a place for it in the first of them."""
+        """Add a feature that is 1 in these rows, and claim a place for it at the first of them."""
         if rows.size:
             self.marks.append((rows, feature))
             self.claims.append((int(rows[0]), column.kind, column.rank, len(column.features), feature))
 
 
 class Mark(NamedTuple):
-    """What an encoder remembered at a moment."""
+    """Holds what an encoder knew at a moment, for `Encoder.undo`."""
 
     features: int
     rows: int
@@ -108,12 +110,12 @@ class Encoder:
         self.wide = wide
         self._cap = cap
         self.kinds = dict(kinds)
-        self.moving = True  # False: rows to come do not move the means, and depend on no row before
+        self.moving = True  # False: means stay as they are, so that no row depends on the rows before it
         self.features: list[str] = []
         self.shared = 0  # values of rows that had to share a bucket
         self.missing: dict[str, int] = {}
         self.categories = {name: 0 for name, kind in kinds.items() if kind == CATEGORY}  # with a feature of their own
-        self.words = {name: 0 for name, kind in kinds.items() if kind == TEXT}  # likewise
+        self.words = {name: 0 for name, kind in kinds.items() if kind == TEXT}  # words with one
         self._rows = 0
         self._late: list[str] = []
         self._places: dict[str, int] = {}
@@ -140,12 +142,12 @@ class Encoder:
         return TEXT in self.kinds.values() or (self.wide and len(self.features) > NARROW)
 
     def _in_order(self, names: Iterable[str]) -> list[str]:
-        """Return the columns as they came where all are numbers or dates, and else by name, whatever their order."""
+        """Return the columns as they came where all are numbers or dates, and sorted by name elsewhere."""
         kinds = {kind for name, kind in self.kinds.items() if name not in self._late}
         return sorted(names) if CATEGORY in kinds or TEXT in kinds else list(names)
 
     def encode(self, table: Table) -> Features:
-        """Return the rows as features; the table's own matrix where only numbers, none missing, have ever come."""
+        """Return the rows as features; these are the table's own where all features are numbers, none missing."""
         self.add_columns(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
@@ -220,7 +222,7 @@ class Encoder:
             return np.where(gone, 0.0, values)
         total, count = self._sums.setdefault(name, [0.0, 0])
         moved = values if self.moving else np.full(len(values), np.nan)
-        with np.errstate(over="ignore", invalid="ignore"):  # of cells that the learner is about to refuse
+        with np.errstate(over="ignore", invalid="ignore"):  # by cells that the learner will refuse
             sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
         counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
@@ -275,7 +277,7 @@ class Encoder:
         return rare
 
     def _one_hot(self, name: str, texts: Texts, rare: Mapping[int, str]) -> Ones:
-        """Return which rows have which feature of a column of categories; `rare` are the buckets that rows share."""
+        """Return which rows have which feature of a column of categories; `rare` has the buckets of the others."""
         known = self._places
         places = {text: known.get(self._derived_name(f"{name}={text}")) for text in dict.fromkeys(texts) if text}
         held: dict[str | None, int] = {text: place for text, place in places.items() if place is not None}

@@ -1,24 +1,24 @@
-"""Which categories get a feature of their own where features are fewer than categories: fair shares between columns."""
+"""Decides which categories get a feature of their own where not all can have one: fair to all columns."""
 
 from collections import Counter
 from collections.abc import Sequence
 
 __all__ = ["FairShares"]
 
-SETTLED = 1000  # rows after which a column that has shown few values is not expected to bring many
+SETTLED = 1000  # rows from which on nothing is kept free for columns that have shown few values
 
 
 class FairShares:
     """Decides row by row which new categories get a feature of their own.
 
-    Half of the cap is divided equally: each of C columns has a right to cap/2C features. The other half, and what
-    columns do not claim, goes to whoever comes first. Until there have been many rows, what a column may claim is kept
-    free for it.
+    Half of the cap is divided equally: each of C columns has a right to cap/2C features. The other half goes to the
+    categories that come first. What a column has not used of its right is kept free for it in the first 999 rows; from
+    then on that goes to whichever category comes first, too.
 
     Parameters
     ----------
     used
-        How many features each column has already; counted on.
+        How many features each column has already; `admit` counts on in it.
     cap
         How many features all columns may have.
 
@@ -38,7 +38,7 @@ class FairShares:
     def admit(self, new: Sequence[tuple[str, str]], rows: int) -> list[tuple[str, str]]:
         """Return those of a row's new categories that get a feature; `rows` have been seen, this one among them."""
         for name, _ in new:
-            self._used.setdefault(name, 0)  # a column that comes late
+            self._used.setdefault(name, 0)  # a column that first comes now
         chosen = list(new) if len(new) <= self._room and rows >= SETTLED else self._shared(new, rows)
         for name, _ in chosen:
             self._used[name] += 1
@@ -46,7 +46,7 @@ class FairShares:
         return chosen
 
     def _shared(self, new: Sequence[tuple[str, str]], rows: int) -> list[tuple[str, str]]:
-        """Return the first categories for which there is room beside what is kept free for others."""
+        """Return the row's categories, in order, for which there is room beside what is kept free for other columns."""
         if self._room <= 0:
             return []
         right = self._cap // (2 * max(1, len(self._used)))

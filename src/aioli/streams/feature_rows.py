@@ -1,4 +1,4 @@
-"""Rows of features, dense or CSR, put together from columns of numbers and from places where there is a 1."""
+"""Assembles rows of features, dense or CSR, from columns of numbers and from places where there is a 1."""
 
 from typing import TypeAlias
 
@@ -14,7 +14,7 @@ Ones: TypeAlias = tuple[NDArray[np.int64], NDArray[np.int64]]  # rows and featur
 
 
 def as_matrix_of(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[Ones]) -> Matrix:
-    """Return rows of this shape: columns by their places, and ones; 0 elsewhere."""
+    """Return dense rows of this shape: columns of numbers by their places, and ones; 0 elsewhere."""
     X = np.zeros(shape)
     for place, values in dense:
         X[:, place] = values
@@ -24,8 +24,8 @@ def as_matrix_of(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: 
 
 
 def as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: list[Ones]) -> Csr:
-    """Return the same rows as CSR."""
-    from scipy import sparse  # loaded where it is needed: a process starts sooner without it
+    """Return the rows of `as_matrix_of` as CSR."""
+    from scipy import sparse  # imported here: a process starts sooner without it
 
     every = np.arange(shape[0])
     entries = [(values, every, np.full(shape[0], place)) for place, values in dense]
@@ -34,14 +34,14 @@ def as_sparse(shape: tuple[int, int], dense: list[tuple[int, Vector]], ones: lis
     X = sparse.csr_array((values, (rows, places)), shape=shape)
     numbers = np.zeros(shape[1], dtype=bool)
     numbers[[place for place, _ in dense]] = True
-    X.data[~numbers[X.indices]] = 1.0  # values of a row that share a feature were added
+    X.data[~numbers[X.indices]] = 1.0  # SciPy has added the ones of a row that share a feature
     X.eliminate_zeros()
     return X
 
 
 @compiled("void(f8[:,::1],f8[::1])")
 def add_rows(X: Matrix, sums: Vector) -> None:
-    """Add each row to the sums of the columns, row after row: NumPy takes longer where rows are short. O(d) a row."""
+    """Add the rows to the sums of the columns, in order; faster than NumPy where rows are short. O(d) a row."""
     for t in range(len(X)):
         for j in range(X.shape[1]):
             sums[j] += X[t, j]

@@ -1,23 +1,21 @@
-r"""A companion for rows most of whose columns say nothing: all of Auto's experts again, on the columns that matter.
+r"""Plays all of Auto's experts a second time, on the columns that matter, where most columns tell nothing of the label.
 
 A learner of d columns pays for every one of them, about half a nat a column each time the rows double, and a hundred
-columns of noise cost a kernel or a tree far more. So at n = 16, 24, 32, 48, …, 256, 512, …, 4,096 rows each column is
-tested against the label, by ranks in eights ($G = 2n\,I \sim \chi^2_7$, I the mutual information) and by the
-correlation of ranks ($-(n-2)\ln(1-r^2) \sim \chi^2_1$), at a level of 1/(3m), m the larger of n and 2d: the more rows,
-the fewer columns pass by chance, and few rows must not choose many. Then the column is added whose ranks say most of
-what the chosen ones leave of the label, as long as one passes the second test: so a column counts that says something
-only beside others. Where at least 16 columns and half of them fail all tests, an ensemble plays on the others, and
-first plays the rows so far, which are kept until then. It is made anew when a later test chooses other columns.
-Otherwise the companion says what the linear experts say, and costs nothing; so too where the columns not chosen say
-together more than twice what chance would ($\chi^2$ above 2 a column, where Akaike's criterion would have them all).
+columns of noise cost a kernel or a tree far more. So at n = 16, 24, 32, 48, …, 256, 512, …, 4,096 rows the columns are
+tested against the label (`learners.auto.column_tests` has the tests and their formulas), each by itself at a level of
+1/(3m), m the larger of n and 2d: the more rows, the fewer columns pass by chance, and few rows must not choose many.
+Then columns are added that tell something beside those chosen. Where at least 16 columns, and half of them, fail all
+tests, an ensemble plays on the others. It first learns the rows so far, which are kept until the last test, and is made
+anew when a later test chooses other columns. Otherwise this companion says what the linear experts say, and costs
+nothing; so too where the columns not chosen tell together more than twice what chance would.
 
-From 64 rows on, columns of two values join those chosen, one by one, at a level of 1/10: one that says nothing costs a
+From 64 rows on, columns of two values join those chosen, one by one, at a level of 1/10: one that tells nothing costs a
 tree or a kernel little, since a path splits it once, where columns of many values can be split without end; and
-categories that say little one by one tell rows apart together. Of more than 512 columns each is tested by itself alone:
-what several say together takes d³ steps, seconds in the middle of a stream.
+categories that tell little one by one may tell much together. Of more than 512 columns each is tested by itself alone:
+testing columns beside others takes d³ steps, seconds in the middle of a stream.
 
-A column that has had one value so far counts for nothing: it may yet have to come, as the categories of a stream do,
-and rows that have the column only later are the rows that had it from the first on, where it was 0.
+A column that has had one value so far is left out of all this: it may appear later, as categories do. So a stream in
+which a column appears later is played exactly as one in which it was there, and 0, from the first row on.
 
 A column that matters only multiplied with others passes no test: the experts that read all columns are there for it.
 Nor can any learner know at the first row which k of d columns matter: that costs about $\ln\binom dk$ nats.
@@ -39,13 +37,13 @@ from aioli.snapshots.tree import Array, Snapshot
 __all__ = ["ChosenColumns"]
 
 FIRST, LAST = 16, 4096  # rows at the first and at the last choice
-OFTEN = 256  # rows up to which there is a choice between those at powers of two: it then changes most, and costs least
-NOTHING = np.full((1, 1), np.nan)  # said of one row without an ensemble
-ROOM = 1 << 24  # bytes of rows kept: of wide rows fewer, and then the last choice comes sooner
+OFTEN = 256  # rows below which there is a choice between powers of two as well: it then changes most and costs least
+NOTHING = np.full((1, 1), np.nan)  # the answer for one row where there is no ensemble
+ROOM = 1 << 24  # bytes of rows that are kept at most: with wide rows, the last choice comes sooner
 
 
 class ChosenColumns(Companion):
-    """Play an ensemble on the columns that have shown to matter; say NaN, that is nothing of its own, without one.
+    """Play an ensemble on the columns that matter; where there is none, answer NaN: nothing of its own.
 
     Parameters
     ----------
@@ -68,7 +66,7 @@ class ChosenColumns(Companion):
         if self._ensemble is None:
             return np.full((len(X), 1), np.nan)
         rows = np.ascontiguousarray(X[:, self._columns])
-        if len(rows) == 1:  # a single row has a faster path
+        if len(rows) == 1:  # `predict_logit` is faster for a single row
             return np.array([[self._ensemble.predict_logit(rows[0])]])
         return self._ensemble.predict_logit_many(rows)[:, None]
 
@@ -95,7 +93,7 @@ class ChosenColumns(Companion):
 
     @property
     def unsettled(self) -> bool:
-        """Whether it plays, and a later choice may change on which columns."""
+        """Whether an ensemble plays whose columns a later choice may change."""
         return self._ensemble is not None and self._table is not None
 
     @property
@@ -104,7 +102,7 @@ class ChosenColumns(Companion):
         return None if self._table is None else self._table[: self._rows]
 
     def _kept_at_once(self, X: Matrix, y: Vector, weights: Vector) -> bool:
-        """Return whether one row was all done with: kept where there is room, or counted after the last choice."""
+        """Keep one row if there is room and no choice is due, or count it after the last choice; return whether so."""
         due = self._due(X.shape[1])
         if due is None:
             self._table = None
@@ -117,7 +115,7 @@ class ChosenColumns(Companion):
         return True
 
     def _keep(self, due: int, X: Matrix, y: Vector, weights: Vector) -> None:
-        """Keep rows until the next choice, for which there is room at once."""
+        """Keep rows for the next choice; make room for all that come before it, where there is none."""
         last, width = self._rows + len(X), X.shape[1]
         if self._table is None or len(self._table) < due:
             larger = np.zeros((due, width + 2))
@@ -128,7 +126,7 @@ class ChosenColumns(Companion):
         new[:, :width], new[:, width], new[:, width + 1] = X, y, weights
 
     def grow(self, columns: int) -> None:
-        """Make room for new columns, 0 in all rows so far: the next choice may take them."""
+        """Add new columns to the rows kept, 0 in all of them: the next choice may take them."""
         if self._table is not None:
             last = self._table.shape[1] - 2
             self._table = np.insert(self._table, [last] * columns, 0.0, axis=1)
@@ -175,12 +173,12 @@ class ChosenColumns(Companion):
     def _learned(self, X: Matrix, y: Vector, weights: Vector) -> Vector:
         assert self._ensemble is not None
         rows = np.ascontiguousarray(X)
-        if len(rows) == 1:  # a single row has a faster path
+        if len(rows) == 1:  # `learn` is faster for a single row
             return np.array([finite_logit(self._ensemble.learn(rows[0], y.item(), weights.item()))])
         return finite_logit_many(self._ensemble.learn_many(rows, y, weights))
 
     def _choose(self) -> None:
-        """Test the columns; make an ensemble where few matter, anew where the one that plays has others."""
+        """Test the columns; make a new ensemble where few matter and others than before, and none where most do."""
         kept = self._kept
         assert kept is not None
         X, y, weights = np.ascontiguousarray(kept[:, :-2]), kept[:, -2].copy(), kept[:, -1].copy()

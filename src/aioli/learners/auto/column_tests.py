@@ -1,9 +1,17 @@
-r"""Tests which columns say something of the label: by themselves, and beside those that have passed.
+r"""Tests which columns tell something of the label: each by itself, and beside the columns that have passed.
 
-At n rows of d columns each column is tested by ranks in eights ($G = 2n\,I \sim \chi^2_7$, I the mutual information)
-and by the correlation of ranks ($-(n-2)\ln(1-r^2) \sim \chi^2_1$); then the column is added whose ranks say most of
-what the chosen ones leave of the label, as long as one passes the second test. `learners.auto.chosen_columns` tells at
-which levels, and why.
+Over n rows, each of d columns that vary is tested twice, at the level 1/(3m), m the larger of n and 2d:
+
+- by its ranks in 8 bins: $G = 2n\,I \sim \chi^2_7$, I being their mutual information with the label;
+- by the correlation r of its ranks with the label: $-(n-2)\ln(1-r^2) \sim \chi^2_1$.
+
+Beside k chosen columns the second test is of the partial correlation, given these: $-(n-k-2)\ln(1-r^2) \sim \chi^2_1$.
+As long as one passes, the column with the largest one is added (forward selection). From 64 rows on, columns of two
+values are then added likewise at the level 1/10.
+
+No column is returned where fewer than 16 of the d, or less than half, would be left out; nor where those left out tell
+together more than twice what chance would: a mean $\chi^2$ above 2 in each direction that they span, the point from
+which Akaike's criterion would keep them all. `learners.auto.chosen_columns` tells why, and what the columns are for.
 """
 
 import math
@@ -16,22 +24,23 @@ from aioli.numerics.threads import one_blas_thread
 
 __all__ = ["IDLE", "Columns", "columns_that_matter"]
 
-BINS = 8  # of ranks
-IDLE = 16  # columns that must say nothing, and half of all, for the others to be chosen
-LEVEL = 1.0 / 3.0  # divided by the rows, or twice the columns: the chance that one which says nothing passes a test
-EXPECTED = 2.0  # rows with the rarer label, off the column's most frequent value, without which chances are not known
+BINS = 8  # of ranks; `_chance_of_seven` is for these
+IDLE = 16  # columns, and half of all, must fail the tests for the others to be chosen
+LEVEL = 1.0 / 3.0  # divided by the rows, or by twice the columns: the chance that a column of noise passes a test
+EXPECTED = 2.0  # rows of the rarer label off the column's most frequent value, by chance: with fewer, no test is valid
 OF_TWO_VALUES, ENOUGH = 0.1, 64  # the level at which a column of two values joins those chosen, from so many rows on
-TOGETHER = 2.0  # times what chance says, by the columns not chosen together: then all are played, none by themselves
-TOGETHER_AT_MOST = 512  # columns of which is asked what several say together
-COLLINEAR = 1e-6  # of a column's variance, if less is left beside those chosen: it says nothing new
+TOGETHER = 2.0  # the mean χ² of the columns not chosen, 1 by chance, above which no columns are chosen
+TOGETHER_AT_MOST = 512  # columns up to which columns are tested beside others: that is O(d³)
+COLLINEAR = 1e-6  # share of a column's variance: with less left beside those chosen, it tells nothing new
 
 Columns = NDArray[np.int64]
 
 
 def columns_that_matter(X: Matrix, y: Vector) -> Columns:
-    """Return the columns that say more of the label than chance would, of those that vary; none where that is most.
+    """Return the columns that tell more of the label than chance would; none where too few would be left out.
 
-    O(nd log n) of more than 512 columns; of fewer, O(nd² + d³) besides.
+    Columns that have one value in all rows are neither tested nor counted. O(nd log n), and for up to 512 columns
+    O(nd² + d³) besides.
     """
     varying = np.flatnonzero((X[0] != X).any(axis=0)).astype(np.int64)
     if varying.size < IDLE:
@@ -40,10 +49,10 @@ def columns_that_matter(X: Matrix, y: Vector) -> Columns:
 
 
 def _that_matter(X: Matrix, y: Vector) -> Columns:
-    """Return what `columns_that_matter` does, of columns all of which vary."""
+    """Return what `columns_that_matter` does, where all columns vary."""
     n, d = X.shape
-    U = np.empty((n, d))  # ranks, and their mean where values are equal
-    elsewhere, distinct = np.empty(d), np.empty(d)  # rows off the column's most frequent value, and all its values
+    U = np.empty((n, d))  # ranks; equal values have their mean rank
+    elsewhere, distinct = np.empty(d), np.empty(d)  # rows off the most frequent value; number of values
     counts = np.zeros((d, BINS, 2))
     by_columns = np.ascontiguousarray(X.T)
     rank_columns(by_columns, np.argsort(by_columns, axis=1), y, U, elsewhere, distinct, counts)
@@ -83,7 +92,10 @@ def rank_columns(
     distinct: Vector,
     counts: Cube,
 ) -> None:
-    """Write every column's ranks, and count its values, and its ranks in eights by label, given its order. O(nd)."""
+    """Write every column's ranks, the counts of its values, and of its ranks in 8 bins by label. O(nd).
+
+    `order` sorts each column's values.
+    """
     d, n = by_columns.shape
     for j in range(d):
         begin, most, values = 0, 0, 0
@@ -101,10 +113,11 @@ def rank_columns(
 
 
 def _add_columns(chosen: NDArray[np.bool_], C: Matrix, n: int, level: Vector, most: int) -> None:
-    r"""Choose columns one by one, up to `most`: the one that says most beside those chosen, given all correlations.
+    r"""Choose columns one by one, up to `most`: the largest partial correlation that passes the test at `level`.
 
-    A column that is chosen takes $cr^\top$ off C. Of what is left, only the diagonal, the label's column, and the row
-    and the column of the next one chosen are ever made. O(d) a column chosen before.
+    C holds all correlations, the label's last. A chosen column j takes $C_{\cdot j}C_{j\cdot}/C_{jj}$ off C (Gaussian
+    elimination). Only the diagonal, the label's column, and row and column of the next one chosen are ever computed:
+    O(d) for each column chosen before.
     """
     count = int(chosen.sum())
     if count >= most:
@@ -130,7 +143,7 @@ def _add_columns(chosen: NDArray[np.bool_], C: Matrix, n: int, level: Vector, mo
 
 
 def _beside(chosen: NDArray[np.bool_], C: Matrix) -> Matrix:
-    """Return what chosen columns leave of all correlations."""
+    r"""Return all correlations but for what the chosen columns explain, $C - C_{\cdot S}C_{SS}^+C_{S\cdot}$. O(d³)."""
     first = np.flatnonzero(chosen)
     return np.asarray(
         C - C[:, first] @ np.linalg.pinv(C[np.ix_(first, first)], rcond=COLLINEAR, hermitian=True) @ C[first]
@@ -138,7 +151,11 @@ def _beside(chosen: NDArray[np.bool_], C: Matrix) -> Matrix:
 
 
 def _said_by_others(chosen: NDArray[np.bool_], C: Matrix, n: int) -> float:
-    r"""Return the mean $\chi^2_1$ of the columns not chosen, in all directions that they span: 1 if all are noise."""
+    r"""Return the mean $\chi^2_1$ of the columns not chosen, over the q directions that they span: 1 if all are noise.
+
+    That is $-(n-k-q-1)\ln(1-R^2)/q$, R² being the share of what the k chosen leave of the label's variance
+    that these explain.
+    """
     others = np.flatnonzero(~chosen)
     C = _beside(chosen, C)
     spread, directions = np.linalg.eigh(C[np.ix_(others, others)])
@@ -152,9 +169,9 @@ def _said_by_others(chosen: NDArray[np.bool_], C: Matrix, n: int) -> float:
 
 
 def _chance_beside(left: Vector, said: Vector, chosen: int, n: int) -> Vector:
-    """Return the chance that a column that says nothing is so correlated with the label.
+    r"""Return the chance that a column of noise has so large a partial correlation: $P(\chi^2_1 > -(n-k-2)\ln(1-r^2))$.
 
-    `left` and `said` are the diagonal and the label's column of what chosen columns have left of all correlations.
+    `left` and `said` are the diagonal and the label's column of the correlations that the k chosen columns leave.
     """
     degrees = n - chosen - 2
     if degrees < 1 or left[-1] < COLLINEAR:

@@ -1,4 +1,7 @@
-"""How one tree learns a row: it splits where the Mondrian process does, counts the label, and weighs its prunings."""
+"""Lets one tree learn a row: splits where the Mondrian process does, counts the label, and weighs the prunings.
+
+The formulas, and the reasons for them, are in `states.forest.trees`.
+"""
 
 import math
 
@@ -40,12 +43,12 @@ from aioli.states.forest.nodes import (
 
 __all__ = ["grow_tree"]
 
-SURELY = 1.0 - 1e-6  # a bound that holds by so much of itself holds whatever rounding does
+SURELY = 1.0 - 1e-6  # times a lower bound: it then holds in spite of rounding
 
 
 @compiled("void(f8[::1],f8[::1],f8[::1],f8,i8)", inline=True)
 def plant_leaf(record: Vector, box: Vector, u: Vector, birth: float, row: int) -> None:
-    """Make a leaf that has counted nothing, whose box is the row. O(d)."""
+    """Write a leaf with counts of 0, whose box is the row. O(d)."""
     for i in range(record.size):
         record[i] = 0.0
     record[FEATURE], record[STOP], record[BIRTH], record[LAST] = -1.0, 1.0, birth, row
@@ -71,10 +74,11 @@ def split(
     K: int,
     S: int,
 ) -> int:
-    """Split a node if the Mondrian process does, for a row that is outside by E > 0; its part is a new leaf. O(d).
+    r"""Split a node if the Mondrian process does, for a row that is outside of its box by E > 0. O(d).
 
-    `child` is any of the node's children, if it has some. Returns the new leaf, -1 where the node is not split; the
-    other child holds all that the node held.
+    The process splits at the node's birth $- \ln(\mathrm{drawn})/E$, if that is before the birth of `child`, any of the
+    node's children. Returns the number of the new leaf for the row, or -1 where the node is not split. The new leaf's
+    sibling takes over the node's counts and children.
     """
     record, box = nodes[tree, node], boxes[tree, node]
     if used[tree] + 2 > nodes.shape[1] or depth > DEEPEST - 2:
@@ -82,7 +86,7 @@ def split(
     drawn = uniform(tree, row, 3 * depth)
     leaf = record[FEATURE] < 0.0
     ends = math.inf if leaf else nodes[tree, child, BIRTH]
-    if record[BIRTH] + SURELY * (1.0 - drawn) / E >= ends:  # -ln x is at least 1 - x: most need no logarithm
+    if record[BIRTH] + SURELY * (1.0 - drawn) / E >= ends:  # -ln x ≥ 1 - x: most rows need no logarithm
         return -1
     time = record[BIRTH] - math.log(drawn) / E
     if time >= ends:
@@ -98,7 +102,7 @@ def split(
     above = u[j] > box[2 * j + 1]
     low, high = (box[2 * j + 1], u[j]) if above else (u[j], box[2 * j])
     threshold = low + uniform(tree, row, 3 * depth + 2) * (high - low)
-    if threshold >= high:  # rounding: what lies at `low` must go left, what lies at `high` right
+    if threshold >= high:  # by rounding: `low` must go left, and `high` right
         threshold = low
     first = int(used[tree])
     new, old = (first + 1, first) if above else (first, first + 1)
@@ -107,7 +111,7 @@ def split(
     copy_numbers(record, holder)
     copy_numbers(box, boxes[tree, old])
     holder[BIRTH] = time
-    # the indicator of the child that holds the old box starts at 0: the parent's stays with all the rows it had
+    # In the model in paths this child starts at 0: its rows were the parent's, whose coefficient stays.
     for i in range(2 * RATES * S):
         holder[FIXED + K + i] = 0.0
     plant_leaf(nodes[tree, new], boxes[tree, new], u, time, row)
@@ -138,9 +142,9 @@ def note_probabilities(
     K: int,
     y: int,
 ) -> None:
-    """Note what nodes on the path have kept of their counts, and what they and the subtrees below said of the label.
+    r"""Note for each node on the path its share kept, its total, and p(y) by the node and by what is below.
 
-    That is a probability to the power ω.
+    From the leaf up $p = (p_\mathrm{node}(y)^\omega + r\,p_\mathrm{below})/(1 + r)$, ω being `rate`. O(K) a node.
     """
     below = 0.0
     for i in range(length - 1, -1, -1):
@@ -156,7 +160,7 @@ def note_probabilities(
 
 @compiled(f"void({NODES},i8,f8,i8,i8[::1],i8)", uncounted=True)
 def weigh_forgetful(nodes: Cube, tree: int, log_rho: float, row: int, path: Integers, length: int) -> None:
-    """Weigh the prunings of a tree that forgets, from the leaf of a path up. O(1) a node."""
+    r"""Compute r and $\bar w$ of a tree that forgets, from the leaf of a path up. O(1) a node."""
     for i in range(length - 1, -1, -1):
         record = nodes[tree, path[i]]
         if record[FEATURE] < 0.0:
@@ -192,8 +196,9 @@ def grow_tree(
 ) -> None:
     """Learn a row's label in one tree: split where the process does, count on the path, and weigh the prunings.
 
-    Path and length are those that `consult_trees` has written of this row. A leaf of fewer rows than `whole`,
-    all of this label, is not split.
+    `path` and `length` are what `consult_trees` wrote for this row; `columns` and `notes` are workspace. A leaf that
+    holds fewer rows than `whole`, all with this label, is not split. O(d), O(K) a
+    node of the path, and O(d) a split.
     """
     rate = min(weight, 1.0)  # p^ω is mixable for ω ≤ 1 only
     if used[tree] == 0:
@@ -212,7 +217,7 @@ def grow_tree(
             if not (alike and notes[i, TOTAL] < whole):
                 child = path[i + 1] if i + 1 < length else -1
                 new = split(nodes, boxes, used, tree, path[i], child, u, scale, log_rho, E, row, i, K, S)
-                if new >= 0:  # the path ends in the new leaf, whose first row was announced by the subtree that was
+                if new >= 0:  # the path ends in the new leaf; the old subtree had announced its first row
                     odds = nodes[tree, 2 * int(record[FIRST]) + 1 - new, ODDS]  # of its sibling
                     notes[i, BELOW] = (said + odds * notes[i, BELOW]) / (1.0 + odds)
                     leaf = nodes[tree, new]

@@ -1,4 +1,4 @@
-"""The trees of a file: whether its nodes are trees, and those of files from before nodes kept odds."""
+"""Reads the trees of a saved forest: refuses nodes that form no tree, and converts files older than the nodes' odds."""
 
 from collections.abc import Iterable
 
@@ -24,7 +24,7 @@ from aioli.states.forest.nodes import (
 
 __all__ = ["read_trees"]
 
-# Fields of earlier records: the two children, which were neighbours in any order, and no odds.
+# Fields of earlier records: both children, which were neighbours in either order, and no odds.
 THEIR_LEFT, THEIR_RIGHT, THEIR_FEATURE, THEIR_THRESHOLD, THEIR_BIRTH, THEIR_STOP = range(6)
 THEIR_OWN, THEIR_TREE, THEIR_LAST = range(6, 9)
 
@@ -32,9 +32,9 @@ THEIR_OWN, THEIR_TREE, THEIR_LAST = range(6, 9)
 def read_trees(
     given: Snapshot, used: Iterable[int], width: int, classes: int, forgets: Iterable[bool]
 ) -> list[tuple[Matrix, Matrix]]:
-    """Return records and boxes of each tree of a file, given how many nodes each has, and whether it forgets."""
+    """Return the records and boxes of each tree in a file, given each tree's number of nodes and whether it forgets."""
     size = record_size(classes)
-    earlier = "nodes" in given.arrays  # a file from before boxes were apart, and odds were kept
+    earlier = "nodes" in given.arrays  # then a box was a part of its record, and there were no odds
     nodes = given.array("nodes" if earlier else "records", (None, size + 2 * width if earlier else size))
     boxes = nodes[:, size:] if earlier else given.array("boxes", (len(nodes), 2 * width))
     counts = list(used)
@@ -51,7 +51,7 @@ def read_trees(
 
 
 def _require_tree(records: Matrix, width: int) -> None:
-    """Refuse records that are no binary tree: every node but the root is the child of one other, and none is cyclic."""
+    """Refuse records that form no binary tree: each node but the root has one parent, and the root leads to all."""
     count = len(records)
     if not count:
         return
@@ -73,7 +73,10 @@ def _require_tree(records: Matrix, width: int) -> None:
 
 
 def _of_earlier(theirs: Matrix, boxes: Matrix, forgets: bool) -> tuple[Matrix, Matrix]:
-    """Return records and boxes of today, of nodes that had no odds, and the least of all columns before all else."""
+    """Convert nodes of an earlier file to today's records and boxes.
+
+    Records had no odds then; a box had the least of all columns first, then the greatest, which now alternate.
+    """
     inner = theirs[:, THEIR_FEATURE] >= 0.0
     left, right = (theirs[inner, place].astype(np.int64) for place in (THEIR_LEFT, THEIR_RIGHT))
     first, order = np.minimum(left, right), np.arange(len(theirs))
@@ -92,7 +95,8 @@ def _of_earlier(theirs: Matrix, boxes: Matrix, forgets: bool) -> tuple[Matrix, M
 def _odds(records: Matrix, forgets: bool) -> Matrix:
     r"""Return the odds $\frac{1-s}{s} e^{\bar w_\mathrm{left} + \bar w_\mathrm{right} - w}$ of every node, 0 of a leaf.
 
-    In a tree that forgets they are $e^{\bar w - w}/s - 1$: the children have forgotten since.
+    In a tree that forgets they are $e^{\bar w - w}/s - 1$, the same number when it was written: the children's
+    $\bar w$ have been forgotten in part since.
     """
     odds = np.zeros(len(records))
     inner = np.flatnonzero(records[:, FEATURE] >= 0.0)

@@ -1,9 +1,10 @@
-r"""Columns by rank: what a tree reads of a row does not depend on the units of a column, nor on how far out a cell is.
+r"""Replaces cells by their ranks: a tree then depends neither on a column's units, nor on how far out a cell is.
 
 A column's value x becomes its rank u = F(x) among a sample of the rows so far. F goes through at most 64 quantiles, in
 straight lines between them; beyond the least and the greatest it bends to $\pm 0.1\,t/(1+t)$, t being the distance in
 widths of the sample, so a cell at $10^6$ deviations is a tenth of a rank away and no more. F is made anew at 16, 64,
-256, … rows; what a tree remembers in ranks is carried over by $F_\mathrm{new} \circ F_\mathrm{old}^{-1}$.
+256, … rows; boxes and thresholds of trees, which are ranks, are carried over by
+$F_\mathrm{new} \circ F_\mathrm{old}^{-1}$.
 """
 
 import math
@@ -17,15 +18,15 @@ from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["Ranks", "mutual_information", "rank_rows"]
 
-KNOTS = 64
-BEYOND = 0.1  # ranks that a cell can be outside of all others
+KNOTS = 64  # quantiles that a column has at most
+BEYOND = 0.1  # ranks by which a cell can be outside of the sample, at most
 ORDER = 1e-9  # keeps the ranks of different values apart
-FARTHEST = 1.0 - 1e-9  # of the way to the end, where the inverse still is a number
-BINS = 8  # of ranks, for what a column says of the label
+FARTHEST = 1.0 - 1e-9  # the most that t/(1+t) may be for the inverse of F to be finite
+BINS = 8  # of ranks, for the mutual information of a column and the label
 
 
 class Ranks:
-    """Hold the quantiles of every column, and their ranks.
+    """Hold F of every column: its quantiles, the knots, and their ranks.
 
     Parameters
     ----------
@@ -48,13 +49,13 @@ class Ranks:
         return int(np.count_nonzero(self.counts > 1))
 
     def of(self, X: Matrix) -> Matrix:
-        """Return the ranks of rows. O(d log 64) a row."""
+        """Return F of every cell: the ranks of rows. O(d log 64) a row."""
         U = np.empty(X.shape)
         rank_rows(self.values, self.positions, self.counts, X, U)
         return U
 
     def back(self, j: int, u: Vector) -> Vector:
-        """Return values of column j that have these ranks."""
+        r"""Return $F_j^{-1}(u)$, values of column j that have these ranks."""
         knots, ranks = self.values[j, : self.counts[j]], self.positions[j, : self.counts[j]]
         reach = _reach(knots)
         x = np.interp(u, ranks, knots)
@@ -62,14 +63,14 @@ class Ranks:
         return np.asarray(x - reach * below / (1.0 - below) + reach * above / (1.0 - above))
 
     def column(self, j: int, x: Vector) -> Vector:
-        """Return the ranks of values of column j."""
+        """Return $F_j(x)$, the ranks of values of column j."""
         out = np.empty((x.size, 1))
         part = slice(j, j + 1)
         rank_rows(self.values[part], self.positions[part], self.counts[part], np.ascontiguousarray(x[:, None]), out)
         return out[:, 0]
 
     def carried(self, before: Self, j: int, u: Matrix) -> Matrix:
-        """Return the ranks of column j that were these in earlier ranks, in the same shape."""
+        r"""Return $F_\mathrm{new}(F_\mathrm{old}^{-1}(u))$: earlier ranks of column j in these ranks."""
         return self.column(j, before.back(j, u.ravel())).reshape(u.shape)
 
     def grown(self, columns: int) -> Self:
@@ -87,7 +88,7 @@ class Ranks:
 
     @classmethod
     def restore(cls, snapshot: Snapshot, width: int) -> Self:
-        """Make equal ranks of so many columns."""
+        """Make equal ranks from a snapshot, for `width` columns."""
         given = snapshot.of("Ranks")
         ranks = cls(np.zeros((1, width)))
         ranks.values[...] = given.array("values", (width, KNOTS))
@@ -97,7 +98,11 @@ class Ranks:
 
 
 def mutual_information(U: Matrix, codes: NDArray[np.int64], classes: int) -> Vector:
-    """Return the nats that each column's rank, in eights, says of the label, less what chance would say. O(nd)."""
+    r"""Return how many nats each column tells of the label, beyond chance: $\max(I - 7(K-1)/2n, 0)$. O(nd).
+
+    I is the mutual information of the label and of the column's rank in 8 bins; $7(K-1)/2n$ is its mean where the two
+    are independent.
+    """
     said = np.empty(U.shape[1])
     nats_of_columns(U, codes, np.empty((BINS, classes)), said)
     return np.asarray(np.maximum(said - (BINS - 1) * (classes - 1) / (2.0 * codes.size), 0.0))
@@ -107,7 +112,10 @@ def mutual_information(U: Matrix, codes: NDArray[np.int64], classes: int) -> Vec
 def fit_knots(
     ordered: Matrix, nearest: NDArray[np.int64], values: Matrix, positions: Matrix, counts: NDArray[np.int64]
 ) -> None:
-    """Write each column's knots and their ranks, given its values in order, and which to take of many. O(dn)."""
+    """Write each column's knots and their ranks, given its values in order. O(dn).
+
+    Where values are more than 64, those at the places `nearest` become knots. Equal values have their middle rank.
+    """
     n = ordered.shape[1]
     for j in range(len(ordered)):
         column = ordered[j]
@@ -131,7 +139,7 @@ def fit_knots(
 
 @compiled("void(f8[:,::1],i8[::1],f8[:,::1],f8[::1])")
 def nats_of_columns(U: Matrix, codes: NDArray[np.int64], table: Matrix, said: Vector) -> None:
-    """Write the mutual information of each column's rank, in eights, and the label. O(n) a column."""
+    """Write the mutual information, in nats, of the label and of each column's rank in 8 bins. O(n) a column."""
     n, K = len(codes), table.shape[1]
     for j in range(U.shape[1]):
         table[:] = 0.0
@@ -155,7 +163,7 @@ def nats_of_columns(U: Matrix, codes: NDArray[np.int64], table: Matrix, said: Ve
 
 
 def _reach(knots: Vector) -> float:
-    """Return the width of the sample, or the size of its one value, or 1: what beyond its ends counts as far."""
+    """Return the unit of distance beyond the sample: its width, or the size of its one value, or 1."""
     if knots.size > 1:
         return float(knots[-1] - knots[0])
     return abs(float(knots[0])) or 1.0
@@ -163,7 +171,7 @@ def _reach(knots: Vector) -> float:
 
 @compiled("f8(f8)")
 def bent(gap: float) -> float:
-    """Return t/(1+t), where t is large as 1 - 1/(1+t): the quotient of two rounded numbers may fall as t grows."""
+    """Return t/(1+t) for a gap t; beyond 1e8 as 1 - 1/(1+t), since the rounded quotient may fall as t grows."""
     return float(gap / (1.0 + gap) if gap < 1e8 else 1.0 - 1.0 / (1.0 + gap))
 
 

@@ -1,37 +1,39 @@
-r"""Trees that grow with every row and are aggregated over all their prunings, in compiled loops.
+r"""Predicts and learns rows with trees that grow with every row, each a mixture of all its prunings: compiled loops.
 
 A tree is a Mondrian process (Lakshminarayanan, Roy, Teh 2014): every node has the box of the rows that came through
 it. A row outside the box by $e_j$ in column j, $E = \sum_j e_j$, splits the node at an exponential time of rate E after
 the node's birth, if that is before its children's: column j with probability $e_j/E$, uniformly between box and row.
-Here $e_j$ is in ranks, and multiplied by how much column j has said of the label.
+Here $e_j$ is measured in ranks (`states.forest.ranks`), and multiplied by a scale, larger for columns that tell more
+of the label (`states.forest.boxes` measures, `states.forest.growing` splits).
 
-A node predicts by its counts, $(n_k + \tfrac12)/(n + K/2)$, and remembers $w = \sum \ln p(y)$ over its rows. A pruning
-of the tree predicts each row by the node at which it ends. All of them are mixed (Mourtada, Gaïffas, Scornet 2021), a
-pruning having the prior $\pi = \prod_\mathrm{ends} s \prod_\mathrm{others}(1-s)$ by the chance s to stop of its nodes
+A node predicts by its counts, $(n_k + \tfrac12)/(n + K/2)$; $w = \sum \ln p(y)$ over its rows. A pruning of the tree
+predicts each row by the node at which it ends. All of them are mixed (Mourtada, Gaïffas, Scornet 2021), a pruning
+having the prior $\pi = \prod_\mathrm{ends} s \prod_\mathrm{others}(1-s)$ by the chance s to stop of its nodes
 (s = 1 in a leaf), which costs one number a node, the odds r that a pruning which reaches it goes on:
 
 $$\bar w = \ln\bigl(s e^{w} + (1-s) e^{\bar w_\mathrm{left} + \bar w_\mathrm{right}}\bigr), \qquad
   r = \tfrac{1-s}{s} e^{\bar w_\mathrm{left} + \bar w_\mathrm{right} - w}, \qquad
   p = \frac{p_\mathrm{node} + r\,p_\mathrm{child}}{1 + r}.$$
 
-A label multiplies r by $p_\mathrm{child}(y)/p_\mathrm{node}(y)$: no logarithm and no exponential is needed.
+A label multiplies r by $p_\mathrm{child}(y)/p_\mathrm{node}(y)$: no logarithm and no exponential is needed. A row of
+weight ω adds ω to a count, and $p^{\min(\omega, 1)}$ takes the place of p in w and in this ratio.
 
 **What a tree has lost since it began is exactly $-\bar w$ of its root**, so at most $\ln(1/\pi)$ nats more than any
-pruning, on any stream. That needs a split to leave everything as it was. A node that is split leaves its counts, its w
-and its subtree to the child that holds its box, and its chance to stop is divided: $s/2$ for itself,
-$\frac{s/2}{1 - s/2}$ for that child, whose $\bar w$ then gives the node the $\bar w$ that it had: the odds become
-$1 + 2r$ and $2r$. The other child is a new leaf: its first row has been announced before it was there, by the subtree
-that was, and that is what its w begins with.
+pruning, on any stream. For that a split must leave the node's $\bar w$ as it was. The child that holds the old box gets
+the node's counts, its w and its subtree; the chance to stop is divided: $s/2$ for the node,
+$\frac{s/2}{1 - s/2}$ for this child. Then the node's $\bar w$ is what it was, and the odds become $1 + 2r$ and $2r$.
+The other child is a new leaf: its first row was announced before it was there, by the old subtree, and that is what its
+w begins with.
 
-A tree that forgets multiplies n and w by ρ for every row that has come since. It keeps s, w and $\bar w$ too, since its
-odds are no product.
+A tree that forgets multiplies n and w by ρ for every row that has come since. It keeps s, w and $\bar w$ beside r,
+which forgetting makes no product of ratios.
 
-A leaf whose rows all have the label of the row that comes may be told to stay whole while it holds fewer than so many:
-its box grows and no process is asked. Splitting it could tell nothing apart yet, and nodes are few. Any rule that looks
-at the past alone keeps the bound.
+While a leaf holds fewer rows than `whole`, all with the label of the row that is learned, it is not split: only its box
+grows. A split would tell nothing apart yet, and nodes are few. Any rule that looks at the past alone keeps the bound.
 
-The nodes on a row's paths, over all trees, are also the features of a linear model in their indicators, with steps
-$\eta/\sqrt{1 + \sum g^2}$ (Duchi, Hazan, Singer 2011) at three rates: it learns what several trees say together.
+The *model in paths* is linear in indicators of nodes: its log-odds are the sum of a coefficient of each node on the
+row's paths, over all T trees. Its gradient steps are $\eta g/\sqrt{1 + \sum g^2}$ (AdaGrad; Duchi, Hazan, Singer 2011)
+at three rates, $\eta = 0.2/T, 0.5/T, 1/T$. It learns what several trees say together.
 """
 
 import math
@@ -70,7 +72,7 @@ def consult_trees(
     P: Matrix,
     linear: Matrix,
 ) -> None:
-    """Write each tree's path and its probabilities, and the log-odds of the model in paths at each rate."""
+    """Write each tree's path and its probabilities, and the model in paths' log-odds at each rate. O(K) a node."""
     S = linear.shape[1]
     for m in range(RATES):
         for c in range(S):
@@ -128,7 +130,7 @@ def learn_trees(
     columns: Integers,
     y: int,
 ) -> None:
-    """Learn a row's label in the model in paths and in every tree, given what `consult_trees` wrote of the row."""
+    """Learn a row's label in the model in paths and in every tree, given what `consult_trees` wrote for the row."""
     S = linear.shape[1]
     T, size = nodes.shape[0], RATES * S
     moves, squared = steps[0], steps[1]

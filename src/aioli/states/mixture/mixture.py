@@ -1,20 +1,21 @@
-r"""Many learners' log-odds become one: a mixture that tracks the best, and three stackers that may beat it.
+r"""Combines the log-odds of many learners, the experts: a mixture tracks the best, and three stackers may beat it.
 
 The log loss is 1-mixable: $p = \sum_i w_i p_i$ with $w_i \leftarrow w_i\,p_i(y)$ loses at most $\ln(1/w_i^0)$ nats more
 than expert i, for ever, on any data. A part $1/(t + 10)$ of every share goes back to the prior each round, which costs
 $\ln n$ and lets the mixture follow when another expert becomes the best.
 
-A stacker is online Bayes for the log-odds $z_\mathrm{mix} + u^\top f$, where f holds a 1, the mixture's log-odds, each
-expert's deviation from them, the mixture's $2p - 1$, and the labels just seen. It starts as the mixture itself (u = 0)
-and learns what the mixture cannot say: that an expert is too bold, that two together know more, that the curve of
-probabilities is bent, that labels come in runs. One stacker remembers everything, one forgets, and one begins with a
-tenth of their variance: how far u will go nobody knows beforehand, and where it stays near 0, a wide prior costs half a
-nat for every feature. A second mixture chooses among them all, which costs at most $\ln(1/0.4)$ nats, and $0.1\ln n$
-for its share, over the first mixture.
+A stacker is online Bayesian logistic regression: it announces the log-odds $z_\mathrm{mix} + u^\top f$, where f holds a
+1, the mixture's log-odds, each expert's deviation from them, the mixture's $2p - 1$, the last label, and a running mean
+of the labels. It starts as the mixture itself (u = 0) and learns what the mixture cannot say: that an expert is too
+bold, that two together know more, that the curve of probabilities is bent, that labels come in runs. One stacker
+remembers everything, one forgets, and one begins with a tenth of their prior variance: nobody knows beforehand how far
+u will go, and where it stays near 0, a wide prior costs half a nat for every feature. A second, upper mixture of the
+first one and the stackers is what is announced; over the first it costs at most $\ln(1/0.4)$ nats, and about $0.1\ln n$
+for giving back a tenth as much to its prior. `states.mixture.mixture_loops` has all of it compiled.
 
-An expert that has no influence any more may retire. Its share is divided among the others: every other $w_i$
-grows, so each bound above stays true for those who stay; for the one who left it holds up to the round it left. Its
-feature is 0 from then on, and its row of Q and entry of u touch those of no other: it may leave altogether.
+An expert that has no influence any more may retire. Its share is divided among the others: every other $w_i$ grows, so
+each bound above stays true for those who stay; for the one who left it holds up to the round in which it left. Its
+feature is 0 from then on, and its entries of u and Q (u's covariance, times 2) affect no other's: they may be deleted.
 """
 
 import math
@@ -30,26 +31,23 @@ from aioli.states.mixture.mixture_loops import MEMORIES, STACKERS, buffer_size, 
 
 __all__ = ["HEARD", "Mixture", "mixture_cost"]
 
-ALONE = 0.4  # the mixture's share to begin with, where it is heard beside its stackers
-HEARD = 0.05  # log-odds that an expert must weigh in a stacker, to be said to be heard
-VARIANCES = (
-    1.0,
-    1.0,
-    0.1,
-)  # of what each stacker believes of its coefficients beforehand; a quarter of it for a constant
+ALONE = 0.4  # the first mixture's share in the upper one, to begin with
+HEARD = 0.05  # coefficient in a stacker below which an expert is not heard
+# The diagonal of each stacker's first Q, twice the prior variance of u; the constant's is a quarter of it.
+VARIANCES = (1.0, 1.0, 0.1)
 
 
 class Mixture:
-    """Hold the shares of the experts, the stackers, and the shares of these: all that the mixture remembers.
+    """Hold all that the mixture remembers: the experts' shares, the stackers, and the upper mixture's shares.
 
     Parameters
     ----------
     prior
         The experts' shares to begin with, not yet normalised.
     alone
-        The mixture's own share to begin with; the stackers divide the rest.
+        The first mixture's share in the upper one, to begin with; the stackers divide the rest.
     heard
-        How many stackers are heard: all, or the first two as in files from before there was a third.
+        How many stackers are heard: all, or the first two, as in files older than the third.
     """
 
     def __init__(self, prior: Vector, alone: float = ALONE, heard: int = STACKERS) -> None:
@@ -62,14 +60,14 @@ class Mixture:
         self.stackers = list(zip(*parts[12:], strict=True))
         self.prior[:] = prior / prior.sum()
         self.shares[:] = self.prior
-        upper_prior[0], upper_prior[1 : 1 + heard] = alone, (1.0 - alone) / heard  # the mixture, and each stacker
+        upper_prior[0], upper_prior[1 : 1 + heard] = alone, (1.0 - alone) / heard  # the first mixture, and each stacker
         self.upper[:] = upper_prior
         self.fresh[:] = np.outer(VARIANCES, np.r_[0.25, np.ones(K + 4)])
         for (_, _, _, Q), fresh in zip(self.stackers, self.fresh, strict=True):
             np.fill_diagonal(Q, fresh)
 
     def negligible(self, heard: float | Vector = HEARD) -> Vector:
-        """Return which experts have no influence: below 1 % of the shares, and `heard` of log-odds in the stackers."""
+        """Return which experts have no influence: a share below 1 %, and in stackers a coefficient below `heard`."""
         said = np.zeros(self.shares.size)
         for (u, *_), weight in zip(self.stackers, self.upper[1:], strict=True):
             if weight > 0.01:
@@ -77,7 +75,7 @@ class Mixture:
         return np.asarray((self.shares < 0.01) & (said < heard) & (self.prior > 0.0))
 
     def worthless(self, nats: float) -> Vector:
-        r"""Return which experts would hardly be missed: below 5 % of shares, and this evidence in the stackers.
+        r"""Return which experts would hardly be missed: a share below 5 %, and in stackers less evidence than `nats`.
 
         A stacker's coefficients have the posterior $N(u, \tfrac12 Q)$: without its i-th feature, the others set anew to
         $u' = u - Q_{\cdot i}u_i/Q_{ii}$, prior and labels would be less likely by $u_i^2/Q_{ii}$ nats. What the prior
@@ -101,7 +99,7 @@ class Mixture:
         self.shares /= self.shares.sum()
 
     def revive(self, expert: int, share: float) -> None:
-        r"""Let an expert that retired begin anew with this share, which costs the others $\ln\frac1{1-w}$ nats."""
+        r"""Let an expert that retired begin anew with the share w, which costs the others $\ln\frac1{1-w}$ nats."""
         for shares in (self.prior, self.shares):
             shares *= 1.0 - share
             shares[expert] = share
@@ -111,7 +109,7 @@ class Mixture:
             Q[place, place] = fresh[place]
 
     def without(self, experts: Sequence[int]) -> "Mixture":
-        """Return the mixture without these experts: it says what it would say had they retired and stayed."""
+        """Return the mixture without these experts: it announces what it would if they had retired and were kept."""
         staying = np.delete(np.arange(self.shares.size), experts)
         smaller = Mixture(self.prior[staying], self.alone, self.heard)
         smaller.shares[:] = self.shares[staying] / self.shares[staying].sum()
@@ -161,7 +159,9 @@ class Mixture:
 
 
 def mixture_cost(rounds: int, prior: float, alone: float = ALONE) -> float:
-    r"""Return the most that the mixture can lose over an expert of prior share w: $\ln\frac1w$, and for sharing. O(1).
+    r"""Return the most nats that the whole can lose over an expert of prior share w in n rounds. O(1).
+
+    That is $\ln\frac1w + \ln\frac1{\mathrm{alone}} + 1.11\ln\frac{n+9}9$, the last term for giving back to the priors.
 
     A share that keeps $1 - s_t$ of itself each round keeps $\prod(1 - s_t)$: with $s_t = 1/(t+10)$ that is $9/(n+9)$;
     with a tenth of it, more than $(9/(n+9))^{0.11}$.

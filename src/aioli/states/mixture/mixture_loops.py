@@ -1,7 +1,7 @@
-"""The compiled loops of the mixture: rows announced and answered, given the log-odds of the experts.
+"""Announces rows and learns their labels in compiled loops, given the log-odds of K experts.
 
-What each formula is for, and the bound that they keep, is told in `states.mixture.mixture`. All arrays lie in the one
-buffer of a `Mixture`.
+`states.mixture.mixture` tells what each formula is for, and which bound holds. All arrays lie in the one buffer of a
+`Mixture`. To answer a row is to learn its label, after it was announced.
 """
 
 import math
@@ -38,12 +38,12 @@ __all__ = [
 ]
 
 STACKERS = 3
-FORGETS, FORGETTING = 1, 0.999  # the stacker that forgets, and what it keeps each round
-RETURN, UPPER_RETURN, RETURN_START = 1.0, 0.1, 10.0  # of the shares to the prior, each round
-BOLD, DEVIANT = 12.0, 8.0  # log-odds beyond which a feature of the stackers says no more
-CERTAIN = 35.0  # log-odds that a stacker may announce: a loss of at most 35 nats
+FORGETS, FORGETTING = 1, 0.999  # the stacker that forgets, and its ρ
+RETURN, UPPER_RETURN, RETURN_START = 1.0, 0.1, 10.0  # RETURN/(t + RETURN_START) goes back to the prior
+BOLD, DEVIANT = 12.0, 8.0  # log-odds at which the stackers' features are cut off: the mixture's; deviations
+CERTAIN = 35.0  # log-odds at which a stacker is cut off: it loses at most 35 nats a row
 RUN = 0.9  # memory of the running mean of labels
-LEAST = 1e-300  # a probability of which there is still a logarithm
+LEAST = 1e-300  # probabilities below this count as this, so that there is a logarithm
 
 UPPER = STACKERS + 1
 MEMORIES = 3
@@ -54,21 +54,20 @@ Parts = tuple[
     *tuple[Vector, Vector, Vector, Vector],  # of the experts: prior, shares, and probabilities announced for, against
     *tuple[Vector, Vector, Vector, Vector],  # of the upper mixture: the same
     *tuple[Vector, Vector, Vector],  # what the upper mixture hears; the memory; the features f
-    *tuple[
-        Matrix, Matrix, Matrix, Matrix
-    ],  # a line a stacker: the diagonal of a fresh Q; u; k = Qf; the step s due to Q
+    # with a line a stacker: the diagonal of the first Q; u; k = Qf; s, by which Q is to be changed in the next round
+    *tuple[Matrix, Matrix, Matrix, Matrix],
     Cube,  # Q of each stacker
 ]
 
 
 def buffer_size(K: int) -> int:
-    """Return how many numbers the buffer of a mixture of K experts has."""
+    """Return how many numbers the buffer of a mixture of K experts holds."""
     F = K + 5
     return (LINES + STACKERS * (4 + F)) * F
 
 
 def unpack(mixture_buffer: Vector, K: int) -> Parts:
-    """Return the arrays that lie in the buffer of a mixture of K experts, in lines as long as f."""
+    """Return the arrays of a mixture of K experts as views of its buffer, whose lines are as long as f, K + 5."""
     F = K + 5
     lines = mixture_buffer.reshape(mixture_buffer.size // F, F)
     a = LINES
@@ -98,7 +97,7 @@ unpack_compiled = compiled(f"{PARTS}(f8[::1],i8)")(unpack)
 
 @compiled("f8(f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True, inline=True)
 def mixed_logit(shares: Vector, z: Vector, yes: Vector, no: Vector) -> float:
-    r"""Return the log-odds of $\sum_i w_i\,\sigma(z_i)$, to full precision; keeps each $\sigma(\pm z_i)$. O(K)."""
+    r"""Return the log-odds of $\sum_i w_i\,\sigma(z_i)$, to full precision; `yes`, `no` get $\sigma(\pm z_i)$. O(K)."""
     for i in range(z.size):
         no[i] = math.exp(-abs(z[i]))
     p, q = 0.0, 0.0
@@ -116,7 +115,7 @@ def mixed_logit(shares: Vector, z: Vector, yes: Vector, no: Vector) -> float:
 def describe(
     prior: Vector, shares: Vector, yes: Vector, no: Vector, memory: Vector, z: Vector, mixed: float, f: Vector
 ) -> None:
-    """Write f, the features that the stackers see of the row. O(K)."""
+    """Write f, the stackers' features: 1, the mixture's z, the experts' deviations, 2p - 1, two of labels. O(K)."""
     belief = 0.0
     for i in range(z.size):
         f[2 + i] = min(max(z[i] - mixed, -DEVIANT), DEVIANT) if prior[i] > 0.0 else 0.0
@@ -145,7 +144,7 @@ def stack(u: Matrix, f: Vector, mixed: float, said: Vector) -> None:
 def update_shares(
     shares: Vector, prior: Vector, yes: Vector, no: Vector, y: float, rate: float, returned: float
 ) -> None:
-    r"""Set $w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and give a part of it back to the prior. O(K)."""
+    r"""Set $w_i \leftarrow w_i\,p_i(y)^\omega$, normalised, and give the part `returned` back to the prior. O(K)."""
     if rate != 1.0:
         for i in range(prior.size):
             yes[i], no[i] = yes[i] ** rate, no[i] ** rate
@@ -180,7 +179,11 @@ def step_and_multiply(Q: Cube, s: Matrix, fresh: Matrix, f: Vector, k: Matrix) -
 
 @compiled("void(f8[:,::1],f8[:,::1],f8[:,::1],f8[::1],f8[::1],f8[::1],f8,f8)", reassociate=True, inline=True)
 def correct(u: Matrix, k: Matrix, s: Matrix, f: Vector, yes: Vector, no: Vector, y: float, capped: float) -> None:
-    """Move u of each stacker by what it announced; leaves in s the step that Q has still to take. O(K)."""
+    r"""Set $u \leftarrow u + \alpha k$ and $s = \sqrt{h/2D}\,k$ in each stacker. O(K).
+
+    With p announced, $v = f^\top k$, $h = \omega p(1-p)$ and $D = 1 + hv/2$, the step is $\alpha = \omega(y-p)/2D$.
+    In the next round `step_and_multiply` takes $ss^\top$ off Q.
+    """
     for a in range(STACKERS):
         v = 0.0
         for i in range(f.size):
@@ -213,7 +216,7 @@ def announce_row(
     u: Matrix,
     z: Vector,
 ) -> float:
-    """Return the whole's log-odds, given those of the experts; touches nothing that lasts. O(K)."""
+    """Return the upper mixture's log-odds, given those of the experts; changes workspace only. O(K)."""
     mixed = mixed_logit(shares, z, yes, no)
     describe(prior, shares, yes, no, memory, z, mixed, f)
     stack(u, f, mixed, said)
@@ -246,7 +249,7 @@ def answer_row(
 ) -> None:
     """Learn from the label of the row that was just announced. O(K²)."""
     step_and_multiply(Q, s, fresh, f, k)
-    correct(u, k, s, f, upper_yes, upper_no, y, min(weight, HEAVY))  # a stacker may be led, not thrown
+    correct(u, k, s, f, upper_yes, upper_no, y, min(weight, HEAVY))  # heavier rows would throw u too far
     rate = min(weight, 1.0)  # p^ω is mixable for ω ≤ 1 only
     returned = 1.0 / (memory[TIME] + RETURN_START)
     update_shares(shares, prior, yes, no, y, rate, RETURN * returned)
@@ -258,7 +261,7 @@ def answer_row(
 
 @compiled(f"f8({PARTS},f8[::1])", reassociate=True)
 def announce(parts: Parts, z: Vector) -> float:
-    """Return the whole's log-odds, given those of the experts; touches nothing that lasts. O(K)."""
+    """Return the upper mixture's log-odds, given those of the experts; changes workspace only. O(K)."""
     prior, shares, yes, no, _, upper, upper_yes, upper_no, said, memory, f, _, u, _, _, _ = parts
     return announce_row(prior, shares, yes, no, upper, upper_yes, upper_no, said, memory, f, u, z)
 
@@ -273,7 +276,7 @@ def answer(parts: Parts, y: float, weight: float) -> None:
 @compiled("void(f8[::1],f8[:,::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
 def combine_rows(mixture_buffer: Vector, Z: Matrix, y: Vector, weights: Vector, out: Vector) -> None:
     """Announce and answer row after row, given the log-odds that each expert announced. O(K²) a row."""
-    # opened once: a tuple opened for each row, as by `announce`, has its references counted for each row, at 50 ns
+    # Unpacked once: `announce` would count references to all arrays in every row, which takes 50 ns.
     parts = unpack_compiled(mixture_buffer, Z.shape[1])
     prior, shares, yes, no, upper_prior, upper, upper_yes, upper_no, said, memory, f, fresh, u, k, s, Q = parts
     for t in range(len(Z)):
@@ -301,7 +304,7 @@ def combine_rows(mixture_buffer: Vector, Z: Matrix, y: Vector, weights: Vector, 
 
 @compiled("void(f8[::1],f8[:,::1],f8[::1])")
 def announce_rows(mixture_buffer: Vector, Z: Matrix, out: Vector) -> None:
-    """Announce row after row, given the log-odds of each expert, and learn nothing. O(K²) a row."""
+    """Announce row after row, given the log-odds of each expert, and learn nothing. O(K) a row."""
     parts = unpack_compiled(mixture_buffer, Z.shape[1])
     for t in range(len(Z)):
         out[t] = announce(parts, Z[t])
