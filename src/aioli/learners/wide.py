@@ -78,7 +78,7 @@ class Wide(TakesClasses, Parametrised, Remembering, RowsLearner[SparseRows]):
     >>> print(f"{-np.log(np.where(y, p, 1 - p)).mean():.2f} nats a row")
     0.51 nats a row
     >>> print(f"regret below {learner.certificate():.0f} nats against every model of norm 4")
-    regret below 126 nats against every model of norm 4
+    regret below 62 nats against every model of norm 4
     """
 
     capabilities = RowsLearner.capabilities | {Capability.GROWS, Capability.MIXES, Capability.SPARSE_ROWS}
