@@ -270,3 +270,15 @@ def test_a_snapshot_is_the_same_layer() -> None:
     broken.arrays["experts"][0, 0] = -1.0
     with pytest.raises(SnapshotRefused, match="a share is negative"):
         LateMixture.restore(broken)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [(late_loops.FROM, 5.0), (late_loops.FROM, 0.5), (late_loops.ONES, -1.0), (late_loops.RUNS, 0.0)],
+)
+def test_counts_of_labels_that_cannot_be_are_refused(place: int, value: float) -> None:
+    layer = evidence_for_runs(np.array([0.0, 1.0, 1.0, 0.0]))
+    snapshot = layer.snapshot()
+    snapshot.arrays["numbers"][place] = value
+    with pytest.raises(SnapshotRefused):
+        LateMixture.restore(snapshot)

@@ -10,6 +10,7 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid_many
 from aioli.snapshots.tree import Snapshot
+from aioli.states.mixture.merging import merged_mixtures
 from aioli.states.mixture.mixture import Mixture, mixture_cost
 from aioli.states.mixture.mixture_loops import announce, combine_rows, unpack_compiled
 
@@ -222,3 +223,23 @@ def test_where_experts_add_nothing_to_each_other_the_careful_stacker_costs_least
         combine_rows(two.buffer, Z, y, np.ones(300), out)
         gained.append(losses(out, y).sum() - losses(play(Z, y, np.ones(6))[0], y).sum())
     assert np.mean(gained) > 1.0
+
+
+@pytest.mark.parametrize("heard", [2, 3])
+def test_merged_mixtures_keep_all_their_shares_in_a_file(heard: int) -> None:
+    Z, y = some_experts(300, 3, seed=6)
+    shards = Mixture(np.ones(3)), Mixture(np.ones(3), heard=heard)
+    for number, shard in enumerate(shards):
+        rows = slice(150 * number, 150 * (number + 1))
+        combine_rows(shard.buffer, Z[rows], y[rows], np.ones(150), np.empty(150))
+    merged = merged_mixtures(*shards, Mixture(np.ones(3), heard=2), losses(Z, y[:, None]).sum(axis=0))
+    assert merged.heard == heard
+    assert_allclose(merged.upper.sum(), 1.0)
+    assert np.array_equal(Mixture.restore(merged.snapshot()).upper, merged.upper)
+
+
+@pytest.mark.parametrize(("name", "values"), [("memory", [-10.0, 0.0, 0.0]), ("upper", [1.5, -0.5, 0.0, 0.0])])
+def test_numbers_that_no_rows_can_have_led_to_are_refused(name: str, values: list[float]) -> None:
+    given = Mixture(np.ones(2)).snapshot()
+    with pytest.raises(SnapshotRefused):
+        Mixture.restore(Snapshot("Mixture", given.values, {**given.arrays, name: np.array(values)}))

@@ -53,8 +53,9 @@ class Forest(Parametrised, Remembering, CountsTotals, RowsLearner[Rows]):
 
     Notes
     -----
-    A row takes O(trees × depth × d). A tree has at most 2,048 nodes, all together take at most 32 MiB. No certificate
-    against linear models: use `Auto` for one. `predict` may be called from several threads; `learn` may not.
+    A row takes O(trees × depth × d). A tree has at most 2,048 nodes, all together take at most 32 MiB; a forest
+    that grows columns keeps the nodes that it has. No certificate against linear models: use `Auto` for one. `predict`
+    may be called from several threads; `learn` may not.
 
     Examples
     --------

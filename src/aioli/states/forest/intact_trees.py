@@ -11,18 +11,23 @@ from aioli.states.forest.nodes import (
     BIRTH,
     FEATURE,
     FIRST,
+    FIXED,
     LAST,
     LEAST_ODDS,
     MOST_ODDS,
     ODDS,
     OWN,
+    RATES,
     STOP,
     THRESHOLD,
     TREE,
+    outputs,
     record_size,
 )
 
 __all__ = ["read_trees"]
+
+MOST_NATS = 1e100  # that a node can have lost, however many rows of whatever weight came
 
 # Fields of earlier records: both children, which were neighbours in either order, and no odds.
 THEIR_LEFT, THEIR_RIGHT, THEIR_FEATURE, THEIR_THRESHOLD, THEIR_BIRTH, THEIR_STOP = range(6)
@@ -30,9 +35,12 @@ THEIR_OWN, THEIR_TREE, THEIR_LAST = range(6, 9)
 
 
 def read_trees(
-    given: Snapshot, used: Iterable[int], width: int, classes: int, forgets: Iterable[bool]
+    given: Snapshot, used: Iterable[int], width: int, classes: int, forgets: Iterable[bool], rows: int
 ) -> list[tuple[Matrix, Matrix]]:
-    """Return the records and boxes of each tree in a file, given each tree's number of nodes and whether it forgets."""
+    """Return the records and boxes of each tree in a file, given each tree's number of nodes and whether it forgets.
+
+    `rows` is how many rows the forest has learned from.
+    """
     size = record_size(classes)
     earlier = "nodes" in given.arrays  # then a box was a part of its record, and there were no odds
     nodes = given.array("nodes" if earlier else "records", (None, size + 2 * width if earlier else size))
@@ -45,6 +53,7 @@ def read_trees(
         part = slice(first, first + count)
         tree = _of_earlier(nodes[part, :size], boxes[part], forgetful) if earlier else (nodes[part], boxes[part])
         _require_tree(tree[0], width)
+        _require_numbers(tree[0], classes, rows)
         trees.append(tree)
         first += count
     return trees
@@ -55,7 +64,7 @@ def _require_tree(records: Matrix, width: int) -> None:
     count = len(records)
     if not count:
         return
-    inner = records[records[:, FEATURE] >= 0.0]
+    inner = records[~(records[:, FEATURE] < 0.0)]  # the loops take what is no number for an inner node, too
     features, first = inner[:, FEATURE], inner[:, FIRST]
     whole = (features % 1 == 0).all() and (first % 1 == 0).all()
     reached = np.sort(np.concatenate([first, first + 1.0]))
@@ -72,12 +81,32 @@ def _require_tree(records: Matrix, width: int) -> None:
         raise _no_tree()
 
 
+def _require_numbers(records: Matrix, classes: int, rows: int) -> None:
+    """Refuse records whose numbers no game can have led to: the loops would answer with NaN."""
+    inner = records[:, FEATURE] >= 0.0
+    odds, stop, last = records[inner, ODDS], records[:, STOP], records[:, LAST]
+    counts, squares = records[:, FIXED : FIXED + classes], records[:, -RATES * outputs(classes) :]
+    right = (
+        np.isfinite(records).all()
+        and ((odds >= LEAST_ODDS) & (odds <= MOST_ODDS)).all()
+        and ((stop >= 0.0) & (stop <= 1.0)).all()
+        and ((last >= 0.0) & (last <= rows)).all()
+        and (counts >= 0.0).all()
+        and (squares >= 0.0).all()
+        and (np.abs(records[:, [OWN, TREE]]) <= MOST_NATS).all()
+    )
+    if not right:
+        raise SnapshotRefused("in a ForestState, a node has odds, counts or weights that no rows can have given it")
+
+
 def _of_earlier(theirs: Matrix, boxes: Matrix, forgets: bool) -> tuple[Matrix, Matrix]:
     """Convert nodes of an earlier file to today's records and boxes.
 
     Records had no odds then; a box had the least of all columns first, then the greatest, which now alternate.
     """
     inner = theirs[:, THEIR_FEATURE] >= 0.0
+    if not (np.abs(theirs[inner][:, [THEIR_LEFT, THEIR_RIGHT]]) < len(theirs)).all():
+        raise _no_tree()
     left, right = (theirs[inner, place].astype(np.int64) for place in (THEIR_LEFT, THEIR_RIGHT))
     first, order = np.minimum(left, right), np.arange(len(theirs))
     if (np.abs(left - right) != 1).any() or (first < 1).any() or (first > len(theirs) - 2).any():
@@ -102,8 +131,8 @@ def _odds(records: Matrix, forgets: bool) -> Matrix:
     inner = np.flatnonzero(records[:, FEATURE] >= 0.0)
     stop, own, tree = (records[inner, place] for place in (STOP, OWN, TREE))
     left = records[inner, FIRST].astype(np.int64)
-    below = records[left, TREE] + records[left + 1, TREE]
     with np.errstate(all="ignore"):
+        below = records[left, TREE] + records[left + 1, TREE]
         said = np.exp(tree - own) / stop - 1.0 if forgets else (1.0 - stop) / stop * np.exp(below - own)
     odds[inner] = np.clip(said, LEAST_ODDS, MOST_ODDS)
     return odds

@@ -26,6 +26,7 @@ SAMPLE = 1024  # rows of which ranks are made, and what each column says of the 
 MOST_NODES = 2048  # a tree: beyond, the streams tried became no better
 GROWTH = 8  # times as many nodes where there are too few: memory that nobody has used yet costs nothing, moving it does
 ROOM = 1 << 25  # bytes of all nodes: wide rows have fewer
+MOST_ROWS = 1 << 53  # that a file may have counted: each of them is still a number of its own as float64
 
 
 class ForestState:
@@ -218,13 +219,14 @@ class ForestState:
         wider.scales[:, : self.width] = self.scales
         wider.silent[:] = self.silent
         wider.scales[:, self.width :] = self.silent[:, None]
-        wider.most = self.most if self.most < self.used.max() + 2 else wider.most
+        wider.most = max(wider.most, int(self.used.max()))  # wider rows have fewer nodes; none is taken away
         if self.ranks is None:
             return wider
         wider.ranks = self.ranks.grown(columns)
-        wider.nodes = self.nodes.copy()
-        wider.boxes = np.full((self.trees, self.nodes.shape[1], 2 * wider.width), 0.5)
-        wider.boxes[:, :, : 2 * self.width] = self.boxes
+        capacity = min(self.nodes.shape[1], wider.most)
+        wider.nodes = self.nodes[:, :capacity].copy()
+        wider.boxes = np.full((self.trees, capacity, 2 * wider.width), 0.5)
+        wider.boxes[:, :, : 2 * self.width] = self.boxes[:, :capacity]
         return wider
 
     def with_class(self) -> Self:
@@ -265,19 +267,21 @@ class ForestState:
         """Make an equal state of trees whose leaves stay whole so long."""
         given = snapshot.of("ForestState")
         width, classes, trees = given.whole("width"), given.whole("classes"), given.whole("trees", 1)
+        rows, most = given.whole("rows", 0, MOST_ROWS), given.whole("most", 1)
         used = given.integers("used", (trees,))
-        most = given.whole("most", 1)
-        if used.max() > most:
-            raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
-        state = cls(width, classes, trees, whole)
-        read = read_trees(given, used.tolist(), width, classes, (state.log_rho < 0.0).tolist())
-        state.rows, state.most = given.whole("rows"), most
-        known = given.array("sample", (min(state.rows, SAMPLE), width + 2))
+        scales, silent = given.array("scales", (trees, width)), given.array("silent", (trees,))
+        known = given.array("sample", (min(rows, SAMPLE), width + 2))
         codes = known[:, -2]
+        if used.max() > most or (rows >= FIRST and "ranks" not in given.parts):
+            raise SnapshotRefused("in a ForestState, the nodes are not as many as its trees say")
         if ((codes < 0) | (codes >= classes) | (codes % 1 != 0)).any():
             raise SnapshotRefused("in a ForestState, a label of the sample is no class")
+        forgets = [KINDS[tree % len(KINDS)].forgetting < 1.0 for tree in range(trees)]
+        read = read_trees(given, used.tolist(), width, classes, forgets, rows)
+        state = cls(width, classes, trees, whole)  # only now: a file may claim sizes that no memory has
+        state.rows, state.most = rows, most
         state.sample[: len(known)] = known
-        state.scales[...], state.silent[...] = given.array("scales", (trees, width)), given.array("silent", (trees,))
+        state.scales[...], state.silent[...] = scales, silent
         if "ranks" in given.parts:
             state.ranks = Ranks.restore(given.part("ranks"), width)
         capacity = state.nodes.shape[1]

@@ -194,4 +194,7 @@ class LateMixture:
         made.stacker[...] = given.array("stacker", (K + 6, K + 5))
         if (experts < 0.0).any() or not made.numbers[RATE] > 0.0 or not made.numbers[HEDGE + RATE] > 0.0:
             raise SnapshotRefused("in a LateMixture, a share is negative or a rate is not above 0")
+        counts = made.numbers[[ONES, ZEROS, RUNS, RUNS + 1, RUNS + 2, RUNS + 3]]
+        if made.numbers[FROM] not in (NOBODY, 0.0, 1.0) or not (counts > 0.0).all():
+            raise SnapshotRefused("in a LateMixture, labels are counted that are neither 0 nor 1, or fewer than none")
         return made

@@ -26,7 +26,7 @@ def merged_mixtures(first: Mixture, second: Mixture, since: Mixture, lost: Vecto
     `lost` is what each expert lost in both games since.
     """
     games = first, second, since
-    merged = Mixture(since.prior, since.alone, since.heard)
+    merged = Mixture(since.prior, since.alone, min(first.heard, second.heard))
     merged.prior[:] = since.prior
     rows = [float(game.memory[TIME] - since.memory[TIME]) for game in (first, second)]
     part = rows[0] / sum(rows) if sum(rows) > 0.0 else 0.5
@@ -35,8 +35,9 @@ def merged_mixtures(first: Mixture, second: Mixture, since: Mixture, lost: Vecto
     returned = RETURN / (merged.memory[TIME] + RETURN_START)
     shares = _normalised(np.log(np.maximum(since.shares, LEAST)) - lost)
     merged.shares[:] = (1.0 - returned) * shares + returned * merged.prior
-    upper = [np.log(np.maximum(game.upper, LEAST)) for game in (first, second)]
-    merged.upper[:] = _normalised(part * upper[0] + (1.0 - part) * upper[1])
+    heard = slice(0, 1 + merged.heard)
+    upper = [np.log(np.maximum(game.upper[heard], LEAST)) for game in (first, second)]
+    merged.upper[heard] = _normalised(part * upper[0] + (1.0 - part) * upper[1])
     remembering, forgetting = (1.0, 1.0, -1.0), (part, 1.0 - part, 0.0)
     for i, weights in enumerate((remembering, forgetting, remembering)):
         u, k, s, Q = merged.stackers[i]

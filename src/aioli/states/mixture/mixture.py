@@ -27,7 +27,7 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Plain, Snapshot
-from aioli.states.mixture.mixture_loops import MEMORIES, STACKERS, buffer_size, unpack
+from aioli.states.mixture.mixture_loops import MEMORIES, STACKERS, TIME, buffer_size, unpack
 
 __all__ = ["HEARD", "Mixture", "mixture_cost"]
 
@@ -148,8 +148,10 @@ class Mixture:
         mixture = cls(prior, alone, heard)
         mixture.prior[:] = prior
         mixture.shares[:] = given.totals("shares", prior.shape)
-        mixture.upper[: 1 + heard] = given.array("upper", (1 + heard,))
+        mixture.upper[: 1 + heard] = given.totals("upper", (1 + heard,))
         mixture.memory[:MEMORIES] = given.array("memory", (MEMORIES,))
+        if not mixture.memory[TIME] >= 0.0:
+            raise SnapshotRefused(f"in a Mixture, {mixture.memory[TIME]:g} rows have come")
         for i, (u, _, s, Q) in enumerate(mixture.stackers[:heard]):
             u[:], s[:], Q[:] = (given.array(f"{name}{i}", own.shape) for name, own in (("u", u), ("s", s), ("Q", Q)))
         return mixture
