@@ -1,4 +1,4 @@
-"""The one place that calls Numba: every compiled function of the package is made here, with the same options."""
+"""Makes every compiled function of the package, with the same options; its neighbours here hide the rest of Numba."""
 
 import contextlib
 import gc

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled, elementwise
 from aioli.numerics.threads import one_blas_thread
 
-__all__ = ["IDLE", "Columns", "columns_that_matter"]
+__all__ = ["Columns", "columns_that_matter"]
 
 BINS = 8  # of ranks; `_chance_of_seven` is for these
 IDLE = 16  # columns, and half of all, must fail the tests for the others to be chosen

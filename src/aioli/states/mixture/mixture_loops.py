@@ -281,24 +281,9 @@ def combine_rows(mixture_buffer: Vector, Z: Matrix, y: Vector, weights: Vector, 
     prior, shares, yes, no, upper_prior, upper, upper_yes, upper_no, said, memory, f, fresh, u, k, s, Q = parts
     for t in range(len(Z)):
         out[t] = announce_row(prior, shares, yes, no, upper, upper_yes, upper_no, said, memory, f, u, Z[t])
+        omega = weights[t]
         answer_row(
-            prior,
-            shares,
-            yes,
-            no,
-            upper_prior,
-            upper,
-            upper_yes,
-            upper_no,
-            memory,
-            f,
-            fresh,
-            u,
-            k,
-            s,
-            Q,
-            y[t],
-            weights[t],
+            prior, shares, yes, no, upper_prior, upper, upper_yes, upper_no, memory, f, fresh, u, k, s, Q, y[t], omega
         )
 
 
