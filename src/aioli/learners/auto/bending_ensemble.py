@@ -205,9 +205,11 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         """Take over what an ensemble of the same companions remembered; return this ensemble."""
         given = snapshot.of("BendingEnsemble")
         members = given.part("combination").part("mixture").array("prior", (None,)).size
-        earlier = [companion for companion in self._members.fresh if not companion.joined_later]
-        if members == 1 + sum(len(companion.names) for companion in earlier) < self._combination.members:
-            BendingEnsemble.__init__(self, self.dense, earlier)  # a file from before the others were there
+        companions = self._members.fresh
+        for version in sorted({companion.joined for companion in companions}):
+            earlier = [companion for companion in companions if companion.joined <= version]
+            if members == 1 + sum(len(companion.names) for companion in earlier) < self._combination.members:
+                BendingEnsemble.__init__(self, self.dense, earlier)  # a file from before the others were there
         self.dense = DenseEnsemble.restore(given.part("dense"))
         self._combination = Combination.restore(given.part("combination"), self._combination.members)
         self._auditions.recall(given)

@@ -52,7 +52,7 @@ class ChosenColumns(Companion):
     """
 
     names = ("all of these on the columns that matter",)
-    joined_later = True
+    joined = 1
 
     def __init__(self, make: Callable[[], BendingEnsemble]) -> None:
         self._make = make

@@ -29,15 +29,15 @@ class Companion(ABC):
         What its members are called, one for each of the log-odds.
     dismissed
         Whether it has failed, and must not be heard any more.
-    joined_later
-        Whether there are files of ensembles from before such companions were there, which go on without.
+    joined
+        In which version of ensembles such companions came: files of earlier ones go on without.
     in_callers_thread
         Whether the thread that called the ensemble must call it too: it may hold code of the user's, and warns.
     """
 
     names: tuple[str, ...]
     dismissed: bool = False
-    joined_later: bool = False
+    joined: int = 0
     in_callers_thread: bool = False
 
     @property

@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.boosting import BoostingCompanion
 from aioli.learners.auto.chosen_columns import ChosenColumns
 from aioli.learners.auto.companions import Companion, ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
@@ -52,6 +53,7 @@ class PlayersOf:
         if sizes is not None and self.experts is None:
             again = partial(_bending_ensemble, self.budget, sizes)
             companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again)]
+            companions.append(BoostingCompanion())
         if self.budget == "best" and self.experts is None:
             companions += batch_guests()
         companions += guests_of(self.guests, self.refit)

@@ -7,6 +7,7 @@ import math
 
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.copying import copy_numbers
+from aioli.numerics.pseudo_random import uniform
 from aioli.states.forest.boxes import note_distances, widen
 from aioli.states.forest.nodes import (
     BELOW,
@@ -37,7 +38,6 @@ from aioli.states.forest.nodes import (
     mixed_weight,
     odds_on,
     predict_label,
-    uniform,
     within_range,
 )
 

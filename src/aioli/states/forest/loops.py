@@ -5,8 +5,9 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.numerics.pseudo_random import uniform
 from aioli.states.forest.boxes import ask_for_boxes
-from aioli.states.forest.nodes import BOXES, DEEPEST, NODES, NOTES, RATES, USED, Integers, outputs_compiled, uniform
+from aioli.states.forest.nodes import BOXES, DEEPEST, NODES, NOTES, RATES, USED, Integers, outputs_compiled
 from aioli.states.forest.trees import consult_trees, learn_trees
 
 __all__ = ["consult_rows", "play_rows"]

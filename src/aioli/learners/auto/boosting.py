@@ -1,0 +1,60 @@
+"""Boosted trees as a companion of the linear experts."""
+
+from typing import Self
+
+import numpy as np
+
+from aioli.errors import SnapshotRefused
+from aioli.learners.auto.companions import Companion
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.snapshots.tree import Snapshot
+from aioli.states.boosting.fitting import STAGES
+from aioli.states.boosting.state import BoostedState
+
+__all__ = ["BoostingCompanion"]
+
+
+class BoostingCompanion(Companion):
+    """Boosted trees, fitted anew as rows come: heard after some of the trees, and after all."""
+
+    names = tuple(f"boosting: {rounds} trees" for rounds in STAGES)
+    joined = 2
+
+    def __init__(self) -> None:
+        self._state: BoostedState | None = None
+
+    def consult(self, X: Matrix) -> Matrix:
+        """Return each member's log-odds of each row, as if it came next: NaN before the first fit."""
+        if self._state is None:
+            return np.full((len(X), len(self.names)), np.nan)
+        return self._state.consult(X)[:, :, 0]
+
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        """Learn from the rows in order; return each member's log-odds of each row before its label."""
+        if self._state is None:
+            self._state = BoostedState(X.shape[1], outputs=1)
+        return self._state.play(X, y.astype(np.int64), weights)[:, :, 0]
+
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far."""
+        if self._state is not None:
+            self._state = self._state.grown(columns)
+
+    def snapshot(self) -> Snapshot:
+        """Return the state, where there is one."""
+        parts = {} if self._state is None else {"state": self._state.snapshot()}
+        return Snapshot("BoostingCompanion", parts=parts)
+
+    @classmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal companion."""
+        given, companion = snapshot.of("BoostingCompanion"), cls()
+        if "state" in given.parts:
+            companion._state = BoostedState.restore(given.part("state"))
+            if companion._state.outputs != 1:
+                raise SnapshotRefused(f"in a BoostingCompanion, {companion._state.outputs} scores a row came, not one")
+        return companion
+
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal companion."""
+        return self.restore(snapshot)

@@ -1,0 +1,123 @@
+r"""Fits a boosted model to rows: tree after tree, each to the gradients that the ones before have left.
+
+Two classes have one score, the log-odds z of the second: $p = \sigma(z)$, $g = p - y$, $h = p(1-p)$. K classes have a
+score each: $p = \mathrm{softmax}(z)$, $g_k = p_k - 1[y = k]$, $h_k = p_k(1 - p_k)$, and a tree for each score in every
+round. Scores begin at those of the classes' shares. A tree reads half of the columns, drawn anew for each: it takes
+half of the time, and trees that differ are worth more together.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.numerics.logistic import sigmoid
+from aioli.numerics.pseudo_random import uniform
+from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
+from aioli.states.boosting.growing import (
+    CHILD,
+    CUTS,
+    FEATURE,
+    GROWN,
+    LEAVES,
+    NODE,
+    NODES,
+    NUMBER,
+    THRESHOLD,
+    VALUE,
+    grow_tree,
+)
+
+__all__ = ["ROUNDS", "STAGES", "fit", "score_rows"]
+
+STAGES = (25, 100)  # rounds after which scores are said: few rows want few trees
+ROUNDS = STAGES[-1]
+MOST_COLUMNS = 128  # that a tree reads
+PSEUDO = 0.5  # rows that each class is counted more than it has
+
+Numbers = NDArray[np.int64]
+
+
+def fit(X: Matrix, codes: Numbers, weights: Vector, outputs: int) -> tuple[Vector, Cube]:
+    """Return the scores that a model of these rows begins with, and its trees, round after round. O(150 n d) a score.
+
+    `outputs` is 1 for two classes, and otherwise the number of classes.
+    """
+    cuts = cuts_of(X)
+    binned: Bins = np.empty(X.shape, np.uint8)
+    bin_rows(X, cuts, binned)
+    shares = np.bincount(codes, weights, max(outputs, 2)) + PSEUDO
+    begin = np.log(shares / shares.sum())
+    base: Vector = begin[1:] - begin[0] if outputs == 1 else begin
+    trees: Cube = np.empty((ROUNDS * outputs, NODES, NODE))
+    boost(binned, cuts, codes, weights, base, trees)
+    return base, trees
+
+
+@compiled("void(u1[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],f8[:,:,::1])")
+def boost(binned: Bins, cuts: Matrix, codes: Numbers, weights: Vector, base: Vector, trees: Cube) -> None:
+    """Grow all trees on rows in bins. O(3 n d / 2) a tree."""
+    rows, width = binned.shape
+    outputs = base.size
+    scores = np.empty((outputs, rows))
+    for k in range(outputs):
+        scores[k] = base[k]
+    drawn = np.arange(width)
+    columns = np.empty((2, min((width + 1) // 2, MOST_COLUMNS)), np.int64)
+    counts = np.zeros(width, np.int64)
+    for j in range(width):
+        for b in range(BINS - 1):
+            counts[j] += 1 if cuts[j, b] < math.inf else 0
+    slopes, order, leaves = np.empty((outputs, rows, 2)), np.empty((2, rows), np.int64), np.empty((LEAVES, GROWN))
+    sums = np.empty((LEAVES, columns.shape[1], BINS, 2))
+    for tree in range(len(trees)):
+        k = tree % outputs
+        if k == 0:
+            find_slopes(scores, codes, weights, slopes)
+        for c in range(columns.shape[1]):
+            other = c + int(uniform(tree, rows, c) * (width - c))
+            drawn[c], drawn[other] = drawn[other], drawn[c]
+            columns[NUMBER, c], columns[CUTS, c] = drawn[c], counts[drawn[c]]
+        grow_tree(binned, cuts, columns, slopes[k], order, sums, leaves, trees[tree], scores[k])
+
+
+@compiled("void(f8[:,::1],i8[::1],f8[::1],f8[:,:,::1])", uncounted=True)
+def find_slopes(scores: Matrix, codes: Numbers, weights: Vector, slopes: Cube) -> None:
+    """Write the gradient and the curvature of each row's loss in each score. O(K) a row."""
+    outputs = len(scores)
+    for t in range(codes.size):
+        w = weights[t]
+        if outputs == 1:
+            p = sigmoid(scores[0, t])
+            slopes[0, t, 0], slopes[0, t, 1] = w * (p - codes[t]), w * p * (1.0 - p)
+            continue
+        top = scores[0, t]
+        for k in range(1, outputs):
+            top = max(top, scores[k, t])
+        total = 0.0
+        for k in range(outputs):
+            total += math.exp(scores[k, t] - top)
+        for k in range(outputs):
+            p = math.exp(scores[k, t] - top) / total
+            slopes[k, t, 0], slopes[k, t, 1] = w * (p - (1.0 if codes[t] == k else 0.0)), w * p * (1.0 - p)
+
+
+@compiled("void(f8[::1],f8[:,:,::1],f8[:,::1],f8[:,:,::1])", uncounted=True)
+def score_rows(base: Vector, trees: Cube, X: Matrix, out: Cube) -> None:
+    """Write the scores of each row after every stage, rows × stages × outputs. O(100 K) a row."""
+    outputs = base.size
+    for t in range(len(X)):
+        stage = 0
+        for k in range(outputs):
+            out[t, stage, k] = base[k]
+        for tree in range(len(trees)):
+            nodes, i = trees[tree], 0
+            while nodes[i, FEATURE] >= 0.0:
+                beyond = 0 if X[t, int(nodes[i, FEATURE])] <= nodes[i, THRESHOLD] else 1
+                i = int(nodes[i, CHILD]) + beyond
+            out[t, stage, tree % outputs] += nodes[i, VALUE]
+            if tree + 1 == STAGES[stage] * outputs and tree + 1 < len(trees):
+                stage += 1
+                for k in range(outputs):
+                    out[t, stage, k] = out[t, stage - 1, k]
