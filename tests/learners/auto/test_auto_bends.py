@@ -44,7 +44,7 @@ def test_companions_that_save_nothing_retire_and_cost_a_few_nats(monkeypatch: py
     learner, fast = Auto(), Auto(budget="fast")
     learner.learn_many(X, y)
     fast.learn_many(X, y)
-    assert player(learner).companions == [None, None, None]
+    assert player(learner).companions.count(None) == 4
     assert learner.loss < fast.loss + 10.0
     assert learner.certificate() < learner.certificate().theorem
     assert [name for name, share in learner.weights_.items() if "forest" in name and share > 0.0] == []
@@ -55,7 +55,7 @@ def test_companions_come_back_when_the_linear_experts_fail(monkeypatch: pytest.M
     (X, y), (X_then, y_then) = linear(4096), crossed(2048, seed=1)
     learner = Auto()
     learner.learn_many(X, y)
-    assert player(learner).companions == [None, None, None]
+    assert player(learner).companions.count(None) == 4
     p = learner.learn_many(X_then, y_then)
     assert all(companion is not None for companion in player(learner).companions)
     assert -np.log(np.where(y_then == 1.0, p, 1.0 - p))[1024:].mean() < 0.5
@@ -98,7 +98,7 @@ def test_where_all_companions_have_retired_the_linear_experts_speak(monkeypatch:
     learner = Auto()
     learner.learn_many(X, y)
     ensemble = player(learner)
-    assert ensemble.companions == [None, None, None]
+    assert ensemble.companions.count(None) == 4
     p = learner.predict(X[0])
     assert p == ensemble.dense.predict(X[0])
     assert_array_equal(learner.predict_many(X[:3]), ensemble.dense.predict_many(X[:3]))

@@ -281,12 +281,12 @@ def test_the_usual_budget_plays_a_forest_and_the_fast_one_none() -> None:
 def test_a_companion_to_which_nobody_listens_leaves_at_the_second_review_and_an_outgrown_one_at_once() -> None:
     beside = [expert for expert in CLASS_EXPERTS if expert.is_companion]
     companions = Companions.begin(beside, 3, ClassPlaces(4), "usual")
-    companions.mixture.shares[...] = [1.0, 0.0, 0.0, 0.0]
+    companions.mixture.shares[...] = [1.0, 0.0, 0.0, 0.0, 0.0]
     assert companions.review(classes=4, columns=3) == set()
-    assert companions.review(classes=4, columns=3) == {"naive Bayes", "forest"}
+    assert companions.review(classes=4, columns=3) == {"naive Bayes", "forest", "boosting"}
     assert companions.mixture.experts == 1
     heard = Companions.begin(beside, 3, ClassPlaces(100), "usual")
-    assert heard.review(classes=100, columns=3) == {"forest"}
+    assert heard.review(classes=100, columns=3) == {"forest", "boosting"}
 
 
 def test_naive_bayes_tells_what_a_few_rows_of_each_class_do() -> None:

@@ -8,7 +8,7 @@ from aioli.errors import SnapshotRefused
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.states.boosting.fitting import STAGES
+from aioli.states.boosting.fitting import THOROUGH
 from aioli.states.boosting.state import BoostedState
 
 __all__ = ["BoostingCompanion"]
@@ -17,7 +17,7 @@ __all__ = ["BoostingCompanion"]
 class BoostingCompanion(Companion):
     """Boosted trees, fitted anew as rows come: heard after some of the trees, and after all."""
 
-    names = tuple(f"boosting: {rounds} trees" for rounds in STAGES)
+    names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
     joined = 2
 
     def __init__(self) -> None:
@@ -32,7 +32,7 @@ class BoostingCompanion(Companion):
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
         if self._state is None:
-            self._state = BoostedState(X.shape[1], outputs=1)
+            self._state = BoostedState(THOROUGH, X.shape[1], outputs=1)
         return self._state.play(X, y.astype(np.int64), weights)[:, :, 0]
 
     def grow(self, columns: int) -> None:
@@ -50,7 +50,7 @@ class BoostingCompanion(Companion):
         """Make an equal companion."""
         given, companion = snapshot.of("BoostingCompanion"), cls()
         if "state" in given.parts:
-            companion._state = BoostedState.restore(given.part("state"))
+            companion._state = BoostedState.restore(given.part("state"), THOROUGH)
             if companion._state.outputs != 1:
                 raise SnapshotRefused(f"in a BoostingCompanion, {companion._state.outputs} scores a row came, not one")
         return companion

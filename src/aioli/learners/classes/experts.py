@@ -7,7 +7,9 @@ from aioli.errors import ParameterRefused
 from aioli.outcomes.class_places import ClassPlaces
 from aioli.outcomes.spec import GameSpec
 from aioli.snapshots.tree import Snapshot
+from aioli.states.boosting.fitting import SWIFT
 from aioli.states.classes.against_rest import RestState
+from aioli.states.classes.boosting import ClassBoostedState
 from aioli.states.classes.forest import ClassForestState
 from aioli.states.classes.naive_bayes import NaiveBayesState
 from aioli.states.classes.shared import SharedSpec, SharedState
@@ -32,9 +34,10 @@ FINER = 1.2
 CERTIFIED = 250_000  # numbers up to which the certified expert, with a matrix a class, is played
 WIDEST = 800  # columns up to which every expert plays; beyond, the first ones do: each keeps d² numbers
 TREES = {"fast": 0, "usual": 10, "best": 40}  # of the forest, by budget
+BOOSTED_CLASSES = 16  # up to which boosted trees play: each class has 40
 FOREST_COLUMNS, FOREST_CLASSES = 200, 64  # up to which a forest plays: its nodes hold 2d + 7K numbers each
 
-ExpertState: TypeAlias = SharedState | RestState | NaiveBayesState | ClassForestState
+ExpertState: TypeAlias = SharedState | RestState | NaiveBayesState | ClassForestState | ClassBoostedState
 
 
 GAMES = GameSpec(8.0, 0.1, 0.5, "tight", 1.0, intercept=False)  # of two classes each, in units of contrasts
@@ -45,7 +48,7 @@ class ClassExpert:
     """Specify an expert on a view of the rows, and for how many classes it is played.
 
     It is a softmax learner with one matrix for all classes; AIOLI, one class against the rest, which is certified;
-    naive Bayes; a forest; or the learner that knew two classes before there were more.
+    naive Bayes; a forest; boosted trees; or the learner that knew two classes before there were more.
     """
 
     view: ViewSpec
@@ -53,12 +56,12 @@ class ClassExpert:
     least: int = 0
     most: int | None = None
     on_wide_rows: bool = False
-    kind: Literal["softmax", "certified", "naive Bayes", "forest", "first two"] = "softmax"
+    kind: Literal["softmax", "certified", "naive Bayes", "forest", "boosting", "first two"] = "softmax"
 
     @property
     def is_companion(self) -> bool:
         """Whether it is mixed with what all others say together, and not among them."""
-        return self.kind in ("naive Bayes", "forest")
+        return self.kind in ("naive Bayes", "forest", "boosting")
 
     @property
     def certified(self) -> bool:
@@ -83,8 +86,8 @@ class ClassExpert:
         return 3.0 if self.forgetting == 1.0 and not self.is_companion else 1.0
 
     def classes(self, places: ClassPlaces) -> int:
-        """Return how many of the places it speaks of: a forest knows nothing of a class that nobody has seen."""
-        return places.known if self.kind == "forest" else places.count
+        """Return how many of the places it speaks of: trees know nothing of a class that nobody has seen."""
+        return places.known if self.kind in ("forest", "boosting") else places.count
 
     def state(self, width: int, places: ClassPlaces, budget: str) -> ExpertState:
         """Return a fresh state of its game."""
@@ -95,6 +98,8 @@ class ClassExpert:
             return NaiveBayesState(width, classes)
         if self.kind == "forest":
             return ClassForestState(width, classes, TREES[budget])
+        if self.kind == "boosting":
+            return ClassBoostedState(SWIFT, width, classes)
         return SharedState(self._spec(places), width, classes)
 
     def restored(self, snapshot: Snapshot, places: ClassPlaces) -> ExpertState:
@@ -105,6 +110,8 @@ class ClassExpert:
             return NaiveBayesState.restore(snapshot)
         if self.kind == "forest":
             return ClassForestState.restore(snapshot)
+        if self.kind == "boosting":
+            return ClassBoostedState.restore(snapshot, SWIFT)
         return SharedState.restore(snapshot, self._spec(places))
 
     def _spec(self, places: ClassPlaces) -> SharedSpec:
@@ -117,6 +124,8 @@ class ClassExpert:
             fits = classes * (columns + 1) ** 2 <= CERTIFIED
         if self.kind == "forest":
             fits = columns <= FOREST_COLUMNS and classes <= FOREST_CLASSES
+        if self.kind == "boosting":
+            fits = columns <= FOREST_COLUMNS and classes <= BOOSTED_CLASSES
         return fits and self.least <= classes and (self.most is None or classes <= self.most)
 
 
@@ -138,7 +147,7 @@ def _waves(base: str, shortest: float, longest: float, seed: int) -> tuple[Class
 # Chosen for what they bring together over many streams: linear views, one of them with a proven bound; two speeds of
 # forgetting, on the view that leaves rare columns alone; waves, and products of columns, each on a view that keeps
 # distances and on one of ranks; and among these one that forgets slowly. More classes need more waves. Naive Bayes
-# knows much after a few rows; a forest sees what neither waves nor products do.
+# knows much after a few rows; a forest and boosted trees see what neither waves nor products do.
 CLASS_EXPERTS = (
     ClassExpert(ViewSpec("standard"), on_wide_rows=True),
     ClassExpert(ViewSpec("standard"), kind="certified"),
@@ -154,6 +163,7 @@ CLASS_EXPERTS = (
     ClassExpert(ViewSpec("rank", 128, 0.9, 2.1, seed=2), forgetting=0.999),
     ClassExpert(ViewSpec(ROW), on_wide_rows=True, kind="naive Bayes"),
     ClassExpert(ViewSpec(ROW), kind="forest"),
+    ClassExpert(ViewSpec(ROW), kind="boosting"),
 )
 
 
@@ -162,7 +172,7 @@ FIRST_TWO = ClassExpert(ViewSpec(ROW), on_wide_rows=True, kind="first two")  # w
 
 def experts_for(classes: int, columns: int, budget: str = "usual") -> list[ClassExpert]:
     """Return the experts that a budget plays where there are so many classes and columns."""
-    allowed = [expert for expert in CLASS_EXPERTS if TREES[budget] or expert.kind != "forest"]
+    allowed = [expert for expert in CLASS_EXPERTS if TREES[budget] or expert.kind not in ("forest", "boosting")]
     return [expert for expert in allowed if expert.plays(classes, columns)]
 
 

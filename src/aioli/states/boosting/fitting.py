@@ -7,6 +7,7 @@ half of the time, and trees that differ are worth more together.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,18 +30,43 @@ from aioli.states.boosting.growing import (
     grow_tree,
 )
 
-__all__ = ["ROUNDS", "STAGES", "fit", "score_rows"]
+__all__ = ["SWIFT", "THOROUGH", "Boosting", "fit", "score_rows"]
 
-STAGES = (25, 100)  # rounds after which scores are said: few rows want few trees
-ROUNDS = STAGES[-1]
 MOST_COLUMNS = 128  # that a tree reads
 PSEUDO = 0.5  # rows that each class is counted more than it has
 
 Numbers = NDArray[np.int64]
 
 
-def fit(X: Matrix, codes: Numbers, weights: Vector, outputs: int) -> tuple[Vector, Cube]:
-    """Return the scores that a model of these rows begins with, and its trees, round after round. O(150 n d) a score.
+class Boosting(NamedTuple):
+    """Say how models are fitted, and when.
+
+    Attributes
+    ----------
+    stages
+        The rounds after which scores are said, the last of them after all: few rows want few trees.
+    rate
+        The part of its best value that a leaf adds to a score.
+    fresh
+        The part of the rows that a model is fitted to that must be new since the last fit.
+    """
+
+    stages: tuple[int, ...]
+    rate: float
+    fresh: float
+
+    @property
+    def rounds(self) -> int:
+        """How many trees a score has."""
+        return self.stages[-1]
+
+
+THOROUGH = Boosting((25, 100), 0.1, 0.5)  # for one score a row
+SWIFT = Boosting((10, 40), 0.25, 1.0)  # for a score a class: a fifth of the time, for most of the gain
+
+
+def fit(how: Boosting, X: Matrix, codes: Numbers, weights: Vector, outputs: int) -> tuple[Vector, Cube]:
+    """Return the scores that a model of these rows begins with, and its trees, round after round. O(n d) a tree.
 
     `outputs` is 1 for two classes, and otherwise the number of classes.
     """
@@ -50,25 +76,25 @@ def fit(X: Matrix, codes: Numbers, weights: Vector, outputs: int) -> tuple[Vecto
     shares = np.bincount(codes, weights, max(outputs, 2)) + PSEUDO
     begin = np.log(shares / shares.sum())
     base: Vector = begin[1:] - begin[0] if outputs == 1 else begin
-    trees: Cube = np.empty((ROUNDS * outputs, NODES, NODE))
-    boost(binned, cuts, codes, weights, base, trees)
+    trees: Cube = np.empty((how.rounds * outputs, NODES, NODE))
+    boost(binned, cuts, codes, weights, how.rate, base, trees)
     return base, trees
 
 
-@compiled("void(u1[:,::1],f8[:,::1],i8[::1],f8[::1],f8[::1],f8[:,:,::1])")
-def boost(binned: Bins, cuts: Matrix, codes: Numbers, weights: Vector, base: Vector, trees: Cube) -> None:
+@compiled("void(u1[:,::1],f8[:,::1],i8[::1],f8[::1],f8,f8[::1],f8[:,:,::1])")
+def boost(binned: Bins, cuts: Matrix, codes: Numbers, weights: Vector, rate: float, base: Vector, trees: Cube) -> None:
     """Grow all trees on rows in bins. O(3 n d / 2) a tree."""
     rows, width = binned.shape
     outputs = base.size
     scores = np.empty((outputs, rows))
     for k in range(outputs):
         scores[k] = base[k]
-    drawn = np.arange(width)
-    columns = np.empty((2, min((width + 1) // 2, MOST_COLUMNS)), np.int64)
     counts = np.zeros(width, np.int64)
     for j in range(width):
         for b in range(BINS - 1):
             counts[j] += 1 if cuts[j, b] < math.inf else 0
+    varying = np.flatnonzero(counts)  # a column that never varied must not change what is drawn: it may come later
+    columns = np.empty((2, min((varying.size + 1) // 2, MOST_COLUMNS)), np.int64)
     slopes, order, leaves = np.empty((outputs, rows, 2)), np.empty((2, rows), np.int64), np.empty((LEAVES, GROWN))
     sums = np.empty((LEAVES, columns.shape[1], BINS, 2))
     for tree in range(len(trees)):
@@ -76,10 +102,10 @@ def boost(binned: Bins, cuts: Matrix, codes: Numbers, weights: Vector, base: Vec
         if k == 0:
             find_slopes(scores, codes, weights, slopes)
         for c in range(columns.shape[1]):
-            other = c + int(uniform(tree, rows, c) * (width - c))
-            drawn[c], drawn[other] = drawn[other], drawn[c]
-            columns[NUMBER, c], columns[CUTS, c] = drawn[c], counts[drawn[c]]
-        grow_tree(binned, cuts, columns, slopes[k], order, sums, leaves, trees[tree], scores[k])
+            other = c + int(uniform(tree, rows, c) * (varying.size - c))
+            varying[c], varying[other] = varying[other], varying[c]
+            columns[NUMBER, c], columns[CUTS, c] = varying[c], counts[varying[c]]
+        grow_tree(binned, cuts, columns, slopes[k], rate, order, sums, leaves, trees[tree], scores[k])
 
 
 @compiled("void(f8[:,::1],i8[::1],f8[::1],f8[:,:,::1])", uncounted=True)
@@ -103,9 +129,9 @@ def find_slopes(scores: Matrix, codes: Numbers, weights: Vector, slopes: Cube) -
             slopes[k, t, 0], slopes[k, t, 1] = w * (p - (1.0 if codes[t] == k else 0.0)), w * p * (1.0 - p)
 
 
-@compiled("void(f8[::1],f8[:,:,::1],f8[:,::1],f8[:,:,::1])", uncounted=True)
-def score_rows(base: Vector, trees: Cube, X: Matrix, out: Cube) -> None:
-    """Write the scores of each row after every stage, rows × stages × outputs. O(100 K) a row."""
+@compiled("void(f8[::1],f8[:,:,::1],i8[::1],f8[:,::1],f8[:,:,::1])", uncounted=True)
+def score_rows(base: Vector, trees: Cube, stages: Numbers, X: Matrix, out: Cube) -> None:
+    """Write the scores of each row after every stage, rows × stages × outputs. O(1) a tree."""
     outputs = base.size
     for t in range(len(X)):
         stage = 0
@@ -117,7 +143,7 @@ def score_rows(base: Vector, trees: Cube, X: Matrix, out: Cube) -> None:
                 beyond = 0 if X[t, int(nodes[i, FEATURE])] <= nodes[i, THRESHOLD] else 1
                 i = int(nodes[i, CHILD]) + beyond
             out[t, stage, tree % outputs] += nodes[i, VALUE]
-            if tree + 1 == STAGES[stage] * outputs and tree + 1 < len(trees):
+            if tree + 1 == stages[stage] * outputs and stage + 1 < stages.size:
                 stage += 1
                 for k in range(outputs):
                     out[t, stage, k] = out[t, stage - 1, k]

@@ -27,7 +27,6 @@ LEAF = -1.0  # in the place of the column
 
 RIDGE = 1.0
 LEAST = 0.1  # curvature on either side of a split
-RATE = 0.1  # by which a tree moves the scores
 BOLDEST = 1.0  # that a tree may move a score by: where rows are certain and wrong, G/(H+λ) is large
 TELLING = 1e-9  # gains below it are rounding
 
@@ -110,13 +109,15 @@ def divide(binned: Bins, column: int, at: int, order: Numbers, spare: Numbers, f
 
 
 @compiled(
-    "void(u1[:,::1],f8[:,::1],i8[:,::1],f8[:,::1],i8[:,::1],f8[:,:,:,::1],f8[:,::1],f8[:,::1],f8[::1])", uncounted=True
+    "void(u1[:,::1],f8[:,::1],i8[:,::1],f8[:,::1],f8,i8[:,::1],f8[:,:,:,::1],f8[:,::1],f8[:,::1],f8[::1])",
+    uncounted=True,
 )
 def grow_tree(
     binned: Bins,
     cuts: Matrix,
     columns: Numbers,
     slopes: Matrix,
+    rate: float,
     order: Numbers,
     sums: Cube,
     leaves: Matrix,
@@ -174,7 +175,7 @@ def grow_tree(
         grown += 1
     for i in range(grown):
         leaf = leaves[i]
-        value = -RATE * leaf[GRADIENT] / (leaf[CURVATURE] + RIDGE)
+        value = -rate * leaf[GRADIENT] / (leaf[CURVATURE] + RIDGE)
         value = min(max(value, -BOLDEST), BOLDEST)
         tree[int(leaf[PLACE]), VALUE] = value
         for t in range(int(leaf[FIRST]), int(leaf[LAST])):

@@ -1,8 +1,9 @@
 r"""The state of boosted trees on a stream: the newest rows, and a model that is fitted anew to them as rows come.
 
-The model is fitted at 32 rows, and again whenever rows have grown by half; beyond 8,192 rows it is fitted to so many of
-the newest, each time that half as many have come. What is announced of a row is what the last fit says, and a fit
-depends on the rows before it alone. Until then, all fits together take about three times what the last one takes.
+The model is fitted at 32 rows, and again whenever rows have grown by half, or doubled, as `Boosting.fresh` says; beyond
+8,192 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row is
+what the last fit says, and a fit depends on the rows before it alone. Up to then, all fits together take about three
+times what the last one takes, or twice.
 """
 
 from typing import Self
@@ -13,7 +14,7 @@ from numpy.typing import NDArray
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
-from aioli.states.boosting.fitting import ROUNDS, STAGES, fit, score_rows
+from aioli.states.boosting.fitting import Boosting, fit, score_rows
 from aioli.states.boosting.growing import CHILD, FEATURE, NODE, NODES
 
 __all__ = ["BoostedState"]
@@ -21,7 +22,6 @@ __all__ = ["BoostedState"]
 FIRST = 32  # rows before the first fit
 KEPT = 8192  # rows that a model is fitted to, at most: the newest
 ROOM = 1 << 22  # bytes of the rows kept: of wide ones there are fewer
-FRESH = 0.5  # part of the rows to be fitted to that must be new
 
 Codes = NDArray[np.int64]
 
@@ -31,14 +31,17 @@ class BoostedState:
 
     Parameters
     ----------
+    how
+        How models are fitted, and when.
     width
         How many columns a row has.
     outputs
         How many scores a row has: 1, the log-odds of the second of two classes, or one a class.
     """
 
-    def __init__(self, width: int, outputs: int) -> None:
-        self.width, self.outputs = width, outputs
+    def __init__(self, how: Boosting, width: int, outputs: int) -> None:
+        self.how, self.width, self.outputs = how, width, outputs
+        self._stages = np.array(how.stages)
         self.rows = 0  # that have come
         self.fitted = 0  # that had come at the last fit
         self.base: Vector = np.zeros(outputs)
@@ -53,16 +56,16 @@ class BoostedState:
 
     def consult(self, X: Matrix) -> Cube:
         """Return the scores of each row, rows × stages × outputs, as if it came next: NaN before the first model."""
-        out = np.empty((len(X), len(STAGES), self.outputs))
+        out = np.empty((len(X), self._stages.size, self.outputs))
         if len(self.trees):
-            score_rows(self.base, self.trees, X, out)
+            score_rows(self.base, self.trees, self._stages, X, out)
         else:
             out[...] = np.nan
         return out
 
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Cube:
         """Return what `consult` would say of each row when it comes, and learn from the rows in order."""
-        out = np.empty((len(X), len(STAGES), self.outputs))
+        out = np.empty((len(X), self._stages.size, self.outputs))
         first = 0
         while first < len(X):
             part = slice(first, min(len(X), first + self._due() - self.rows))
@@ -74,8 +77,8 @@ class BoostedState:
         return out
 
     def grown(self, columns: int) -> Self:
-        """Return the state with new columns, exactly as if they had been there, and 0, from the first row."""
-        wider = type(self)(self.width + columns, self.outputs)
+        """Return the state with new columns, as if they had been there, and 0; of wider rows fewer may be kept."""
+        wider = type(self)(self.how, self.width + columns, self.outputs)
         wider._set_model(self.base, self.trees)
         wider.rows, wider.fitted = self.rows, self.fitted
         known = self.kept[-wider._most :]
@@ -85,14 +88,14 @@ class BoostedState:
 
     def with_class(self) -> Self:
         """Return the state with one further class, which no row has had, nor any tree speaks of until the next fit."""
-        more = type(self)(self.width, self.outputs + 1)
+        more = type(self)(self.how, self.width, self.outputs + 1)
         more.rows, more.fitted = self.rows, self.fitted
         more._table, more._held = self._table.copy(), self._held
         if len(self.trees):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
-            silent = np.zeros((ROUNDS, 1, NODES, NODE))
+            silent = np.zeros((self.how.rounds, 1, NODES, NODE))
             silent[..., FEATURE] = -1.0
-            trees = np.concatenate([self.trees.reshape(ROUNDS, self.outputs, NODES, NODE), silent], axis=1)
+            trees = np.concatenate([self.trees.reshape(self.how.rounds, self.outputs, NODES, NODE), silent], axis=1)
             more._set_model(np.append(self.base, unseen), trees.reshape(-1, NODES, NODE))
         return more
 
@@ -103,17 +106,17 @@ class BoostedState:
         return Snapshot("BoostedState", values, arrays)
 
     @classmethod
-    def restore(cls, snapshot: Snapshot) -> Self:
-        """Make an equal state."""
+    def restore(cls, snapshot: Snapshot, how: Boosting) -> Self:
+        """Make an equal state, whose models are fitted so."""
         given = snapshot.of("BoostedState")
-        state = cls(given.whole("width"), given.whole("outputs", 1))
+        state = cls(how, given.whole("width"), given.whole("outputs"))
         state.rows, state.fitted = given.whole("rows"), given.whole("fitted")
         base, trees = given.array("base", (state.outputs,)), given.array("trees", (None, NODES, NODE))
         kept = given.array("kept", (min(state.rows, state._most), state.width + 2))
         codes = kept[:, -2]
         if ((codes < 0) | (codes >= max(state.outputs, 2)) | (codes % 1 != 0)).any() or (kept[:, -1] < 0.0).any():
             raise SnapshotRefused("in a BoostedState, a label of the rows kept is no class, or a weight below 0")
-        if state.fitted > state.rows or state._due() <= state.rows or len(trees) not in (0, ROUNDS * state.outputs):
+        if state.fitted > state.rows or state._due() <= state.rows or len(trees) not in (0, how.rounds * state.outputs):
             raise SnapshotRefused("in a BoostedState, the model is not one of the rows that came")
         _require_trees(trees, state.width)
         state._set_model(base, trees)
@@ -134,7 +137,7 @@ class BoostedState:
 
     def _due(self) -> int:
         """Return at how many rows the next fit is due."""
-        return max(FIRST, self.fitted + max(1, int(FRESH * min(self.fitted, self._most))))
+        return max(FIRST, self.fitted + max(1, int(self.how.fresh * min(self.fitted, self._most))))
 
     def _keep(self, X: Matrix, codes: Codes, weights: Vector) -> None:
         """Put rows behind those kept; make room, or leave the oldest out, where there is none."""
@@ -154,7 +157,7 @@ class BoostedState:
         kept = self.kept
         codes = kept[:, -2].astype(np.int64)
         if codes.min() < codes.max():
-            self._set_model(*fit(np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
+            self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
         self.base, self.trees = base.copy(), trees.copy()
@@ -165,5 +168,5 @@ def _require_trees(trees: Cube, width: int) -> None:
     feature, child, places = trees[:, :, FEATURE], trees[:, :, CHILD], np.arange(NODES)
     inner = feature != -1.0
     fits = (feature >= 0) & (feature < width) & (feature % 1 == 0) & (child % 1 == 0) & (child > places)
-    if not ((fits & (child < NODES - 1)) | ~inner).all():
+    if not (np.isfinite(trees).all() and ((fits & (child < NODES - 1)) | ~inner).all()):
         raise SnapshotRefused("in a BoostedState, a tree leads nowhere")

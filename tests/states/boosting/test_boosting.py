@@ -1,0 +1,271 @@
+"""Boosted trees: bins, the best split, what trees say, and the state that fits them anew as rows come."""
+
+import itertools
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from aioli.errors import SnapshotRefused
+from aioli.numerics.compiling import Cube, Matrix, Vector
+from aioli.snapshots.tree import Snapshot
+from aioli.states.boosting import state as boosted_state
+from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
+from aioli.states.boosting.fitting import SWIFT, THOROUGH, Boosting, Numbers, fit, score_rows
+from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, LEAST, RIDGE, THRESHOLD, VALUE
+from aioli.states.boosting.state import BoostedState
+
+STUMPS = Boosting((1,), 1.0, 0.5)  # one tree a score
+
+
+def crossed(rows: int, seed: int = 0) -> tuple[Matrix, Numbers]:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4))
+    return X, ((X[:, 0] > 0.0) ^ (X[:, 1] > 0.5)).astype(np.int64)
+
+
+def scores(base: Vector, trees: Cube, X: Matrix, how: Boosting = THOROUGH) -> Cube:
+    out = np.empty((len(X), len(how.stages), base.size))
+    score_rows(base, trees, np.array(how.stages), X, out)
+    return out
+
+
+def binned(X: Matrix, cuts: Matrix) -> Bins:
+    cells: Bins = np.empty(X.shape, np.uint8)
+    bin_rows(X, cuts, cells)
+    return cells
+
+
+# ---- bins
+
+
+def test_a_bin_is_how_many_cuts_lie_below_the_cell() -> None:
+    X = np.random.default_rng(0).normal(size=(500, 3))
+    X[:, 1] = np.round(X[:, 1])
+    cuts = cuts_of(X)
+    expected = [[np.count_nonzero(cuts[j] < cell) for j, cell in enumerate(row)] for row in X]
+    assert_array_equal(binned(X, cuts), expected)
+
+
+def test_few_values_have_a_bin_each_and_cuts_half_way_between_them() -> None:
+    X = np.array([[0.0], [1.0], [0.0], [5.0]])
+    cuts = cuts_of(X)
+    assert cuts[0, :2].tolist() == [0.5, 3.0]
+    assert np.isinf(cuts[0, 2:]).all()
+
+
+def test_a_value_that_most_rows_share_leaves_bins_to_the_others() -> None:
+    x = np.concatenate([np.zeros(900), np.linspace(1.0, 2.0, 100)])
+    cells = binned(x[:, None], cuts_of(x[:, None]))
+    assert len(np.unique(cells[900:])) > 50
+    assert cells[:900].max() < cells[900:].min()
+
+
+def test_bins_are_blind_to_units_and_hold_about_equal_numbers_of_rows() -> None:
+    x = np.random.default_rng(1).lognormal(sigma=3.0, size=(2000, 1))
+    cells, logged = binned(x, cuts_of(x)), binned(1e6 * x, cuts_of(1e6 * x))
+    assert_array_equal(cells, logged)
+    assert np.bincount(cells[:, 0], minlength=BINS).max() < 2 * 2000 / BINS
+
+
+def test_neighbouring_floats_are_kept_apart() -> None:
+    x = np.array([[1.0], [np.nextafter(1.0, 2.0)], [-5e-324], [0.0]])
+    assert len(np.unique(binned(x, cuts_of(x)))) == 4
+
+
+# ---- trees
+
+
+def best_gain(X: Matrix, g: Vector, h: Vector) -> tuple[float, int, float]:
+    """Try every split of every column; return the best gain, its column, and the cut's rank among the values."""
+    found = (0.0, -1, 0.0)
+    G, H = g.sum(), h.sum()
+    for j in range(X.shape[1]):
+        for value in np.unique(X[:, j])[:-1]:
+            left = X[:, j] <= value
+            a, b = g[left].sum(), h[left].sum()
+            if min(b, H - b) < LEAST:
+                continue
+            gain = a**2 / (b + RIDGE) + (G - a) ** 2 / (H - b + RIDGE) - G**2 / (H + RIDGE)
+            found = max(found, (gain, j, float(value)))
+    return found
+
+
+def test_the_root_is_split_where_trying_every_split_gains_most() -> None:
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        x = rng.integers(0, 12, size=(60, 1)).astype(float)
+        y = rng.integers(0, 2, 60)
+        X = np.repeat(x, 2, axis=1)  # half of two equal columns are drawn: the one does as well as the other
+        base, trees = fit(STUMPS, X, y, np.ones(60), 1)
+        p = 1.0 / (1.0 + math.exp(-base[0]))
+        g, h = p - y.astype(np.float64), np.full(60, p * (1.0 - p))
+        gain, column, _ = best_gain(x, g, h)
+        root = trees[0, 0]
+        assert (root[FEATURE] == LEAF) == (column < 0)
+        if column >= 0:  # two splits may gain the same
+            assert best_gain((x > root[THRESHOLD]).astype(float), g, h)[0] == pytest.approx(gain, rel=1e-9)
+
+
+def test_a_leaf_says_what_lowers_the_loss_of_its_rows_most() -> None:
+    X, y = crossed(400)
+    base, trees = fit(STUMPS, X, y, np.ones(400), 1)
+    p = 1.0 / (1.0 + math.exp(-base[0]))
+    said = scores(base, trees, X, STUMPS)[:, 0, 0] - base[0]
+    for value in np.unique(said):
+        here = said == value
+        wanted = -(p - y[here]).sum() / (here.sum() * p * (1.0 - p) + RIDGE)
+        assert value == pytest.approx(np.clip(wanted, -1.0, 1.0), rel=1e-9)
+
+
+@pytest.mark.parametrize("how", [THOROUGH, SWIFT])
+def test_each_stage_lowers_the_loss_of_the_rows_fitted_to_and_of_others(how: Boosting) -> None:
+    (X, y), (X_new, y_new) = crossed(2000), crossed(1000, seed=1)
+    base, trees = fit(how, X, y, np.ones(2000), 1)
+    for rows, labels in ((X, y), (X_new, y_new)):
+        z = scores(base, trees, rows, how)[:, :, 0]
+        losses = np.logaddexp(0.0, np.where(labels[:, None] == 1, -z, z)).mean(axis=0)
+        assert losses[1] < 0.8 * losses[0] < 0.8 * math.log(2.0)
+
+
+def test_a_weight_of_two_is_the_row_twice() -> None:
+    X, y = crossed(300)
+    X = np.round(X[:, :1])  # one column: those drawn depend on the number of rows
+    weights = np.where(np.arange(300) < 100, 2.0, 1.0)
+    twice = np.r_[np.arange(100), np.arange(300)]
+    once = scores(*fit(THOROUGH, X, y, weights, 1), X)
+    assert_allclose(once, scores(*fit(THOROUGH, X[twice], y[twice], np.ones(400), 1), X), atol=1e-10)
+    assert np.ptp(once) > 0.1
+
+
+def test_the_scores_of_three_classes_find_all_three() -> None:
+    X, _ = crossed(1500)
+    y = (X[:, 0] > 0.0).astype(np.int64) + (X[:, 1] > 0.5)
+    base, trees = fit(SWIFT, X, y, np.ones(1500), 3)
+    z = scores(base, trees, X, SWIFT)[:, -1]
+    p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
+    assert -np.log(p[np.arange(1500), y]).mean() < 0.1
+
+
+def test_columns_that_never_vary_change_nothing() -> None:
+    X, y = crossed(200)
+    base, trees = fit(THOROUGH, X, y, np.ones(200), 1)
+    wider = np.c_[X, np.zeros((200, 3))]
+    assert_array_equal(scores(*fit(THOROUGH, wider, y, np.ones(200), 1), wider), scores(base, trees, X))
+
+
+def test_nothing_to_split_is_the_share_of_the_classes() -> None:
+    X, y = np.zeros((50, 2)), np.arange(50) % 5 // 4
+    said = scores(*fit(THOROUGH, X, y, np.ones(50), 1), X)
+    assert ((said >= math.log(10.0 / 40.0)) & (said <= math.log(10.5 / 40.5))).all()
+
+
+# ---- the state
+
+
+def play(state: BoostedState, X: Matrix, y: Numbers) -> Cube:
+    return state.play(X, y, np.ones(len(X)))
+
+
+def test_any_chunking_is_the_same_game() -> None:
+    X, y = crossed(700)
+    whole, parts = BoostedState(THOROUGH, 4, 1), BoostedState(THOROUGH, 4, 1)
+    said = play(whole, X, y)
+    cuts = [0, 1, 31, 32, 33, 200, 201, 450, 700]
+    heard = [play(parts, X[a:b], y[a:b]) for a, b in itertools.pairwise(cuts)]
+    assert_array_equal(np.concatenate(heard), said)
+    assert parts.snapshot().arrays["kept"].tobytes() == whole.snapshot().arrays["kept"].tobytes()
+
+
+def test_what_is_said_of_a_row_depends_on_rows_before_it_alone() -> None:
+    X, y = crossed(300)
+    other = y.copy()
+    other[250:] = 1 - other[250:]
+    first, second = play(BoostedState(THOROUGH, 4, 1), X, y), play(BoostedState(THOROUGH, 4, 1), X, other)
+    assert_array_equal(first[:251], second[:251])
+
+
+def test_nothing_is_said_before_the_first_model_nor_while_all_labels_are_one() -> None:
+    X, y = crossed(200)
+    state = BoostedState(THOROUGH, 4, 1)
+    assert np.isnan(state.consult(X)).all()
+    assert np.isnan(play(state, X, np.zeros(200, np.int64))).all()
+    assert not np.isnan(play(state, np.tile(X, (2, 1)), np.tile(y, 2)))[-1].any()
+
+
+@pytest.mark.parametrize("stop", [10, 32, 100, 333])
+def test_a_stop_in_between_changes_no_bit(stop: int) -> None:
+    X, y = crossed(600)
+    never = BoostedState(THOROUGH, 4, 1)
+    play(never, X[:stop], y[:stop])
+    stopped = BoostedState.restore(never.snapshot(), THOROUGH)
+    assert_array_equal(play(stopped, X[stop:], y[stop:]), play(never, X[stop:], y[stop:]))
+
+
+def test_rows_kept_are_the_newest_and_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(boosted_state, "KEPT", 100)
+    X, y = crossed(2000)
+    state = BoostedState(THOROUGH, 4, 1)
+    for first in range(0, 2000, 37):
+        play(state, X[first : first + 37], y[first : first + 37])
+        assert state.bytes < 2**20
+    assert_array_equal(state.kept[:, :-2], X[-100:])
+    assert state.rows == 2000
+    assert state.rows - state.fitted < 50
+
+
+def test_growing_is_having_had_zeros_before() -> None:
+    X, y = crossed(400)
+    X[:150, 2:] = 0.0
+    grown, wide = BoostedState(THOROUGH, 2, 1), BoostedState(THOROUGH, 4, 1)
+    first = play(grown, X[:150, :2].copy(), y[:150])
+    second = play(grown.grown(2), X[150:], y[150:])
+    assert_array_equal(np.concatenate([first, second]), play(wide, X, y))
+
+
+def test_a_class_that_comes_later_is_next_to_impossible_until_the_next_fit() -> None:
+    X, y = crossed(300)
+    state = BoostedState(SWIFT, 4, 2)
+    play(state, X, y)
+    before = state.consult(X)
+    state = state.with_class()
+    assert_array_equal(state.consult(X)[:, :, :2], before)
+    assert (state.consult(X)[:, :, 2] < before.min(axis=2)).mean() > 0.5
+    X, y = crossed(1000, seed=1)
+    play(state, X, np.where(X[:, 2] > 0.5, 2, y))
+    assert (state.consult(X[X[:, 2] > 0.7])[:, -1].argmax(axis=1) == 2).mean() > 0.9
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"trees": lambda trees: np.where(np.arange(4) == CHILD, 0.0, trees)},
+        {"trees": lambda trees: np.where((np.arange(4) == FEATURE) & (trees >= 0), 99.0, trees)},
+        {"trees": lambda trees: np.where((np.arange(4) == FEATURE) & (trees >= 0), 0.5, trees)},
+        {"trees": lambda trees: np.where(np.arange(4) == VALUE, math.nan, trees)},
+        {"trees": lambda trees: trees[:-1]},
+        {"kept": lambda kept: np.where(np.arange(6) == 4, 7.0, kept)},
+        {"kept": lambda kept: np.where(np.arange(6) == 5, -1.0, kept)},
+        {"kept": lambda kept: kept[1:]},
+    ],
+)
+def test_a_damaged_snapshot_is_refused(damage: dict[str, object]) -> None:
+    X, y = crossed(300)
+    state = BoostedState(THOROUGH, 4, 1)
+    play(state, X, y)
+    whole = state.snapshot()
+    arrays = {**whole.arrays, **{name: change(whole.arrays[name]) for name, change in damage.items()}}  # type: ignore[operator]
+    with pytest.raises(SnapshotRefused):
+        BoostedState.restore(replace(whole, arrays=arrays), THOROUGH)
+
+
+@pytest.mark.parametrize(("name", "value"), [("fitted", 0), ("fitted", 301), ("rows", 5000), ("outputs", 3)])
+def test_counts_that_cannot_be_are_refused(name: str, value: int) -> None:
+    X, y = crossed(300)
+    state = BoostedState(THOROUGH, 4, 1)
+    play(state, X, y)
+    whole = state.snapshot()
+    with pytest.raises(SnapshotRefused):
+        BoostedState.restore(Snapshot(whole.kind, {**whole.values, name: value}, whole.arrays), THOROUGH)
