@@ -9,7 +9,7 @@ from aioli.errors import SnapshotRefused
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.chosen_columns import ChosenColumns
 from aioli.learners.auto.column_tests import _chance_of_seven, chance_of_one_many, columns_that_matter
-from aioli.learners.auto.companions import ForestCompanion
+from aioli.learners.auto.companions import ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
@@ -28,7 +28,7 @@ def small() -> BendingEnsemble:
 
 def played(rows: int, noise: int = 40) -> tuple[ChosenColumns, Matrix]:
     X, y = among_noise(rows, noise)
-    companion = ChosenColumns(small)
+    companion = ChosenColumns(small, small)
     return companion, companion.play(X, y, np.ones(rows))
 
 
@@ -115,15 +115,15 @@ def test_columns_of_noise_cost_auto_little() -> None:
 def test_a_stop_changes_no_bit_and_chunks_change_nothing_but_rounding() -> None:
     X, y = among_noise(400)
     one = np.ones(400)
-    said = ChosenColumns(small).play(X, y, one)
-    steady, stopped = ChosenColumns(small), ChosenColumns(small)
+    said = ChosenColumns(small, small).play(X, y, one)
+    steady, stopped = ChosenColumns(small, small), ChosenColumns(small, small)
     for part in (slice(0, 50), slice(50, 129), slice(129, 256), slice(256, 400)):
         consulted = stopped.consult(X[part][:1])
         heard = stopped.play(X[part], y[part], one[part])
         assert_array_equal(heard, steady.play(X[part], y[part], one[part]))
         assert_allclose(heard, said[part], rtol=1e-9)
         assert_allclose(consulted[0], heard[0], rtol=1e-9)
-        stopped = ChosenColumns(small).recalled(stopped.snapshot())
+        stopped = ChosenColumns(small, small).recalled(stopped.snapshot())
 
 
 def test_chances_are_those_of_chi_squared() -> None:
@@ -135,7 +135,7 @@ def test_chances_are_those_of_chi_squared() -> None:
 
 def test_new_columns_may_be_chosen() -> None:
     X, y = among_noise(512)
-    companion = ChosenColumns(small)
+    companion = ChosenColumns(small, small)
     companion.play(np.ascontiguousarray(X[:200, 1:]), y[:200], np.ones(200))
     companion.grow(1)
     wider = np.column_stack([X[200:, 1:], 3.0 * y[200:]])
@@ -152,7 +152,7 @@ def test_a_snapshot_of_other_columns_is_refused() -> None:
     for arrays in ({"columns": np.array([99])}, {"columns": np.array([-1])}, {"kept": whole.arrays["kept"][:-1]}):
         broken = Snapshot(whole.kind, whole.values, {**whole.arrays, **arrays}, whole.parts)
         with pytest.raises(SnapshotRefused):
-            ChosenColumns(small).recalled(broken)
+            ChosenColumns(small, small).recalled(broken)
 
 
 @pytest.mark.parametrize("first", [4, 20])
@@ -175,3 +175,17 @@ def test_columns_of_one_value_change_no_choice(rng: np.random.Generator) -> None
     y = (X[:, 3] + rng.logistic(size=400) > 0).astype(float)
     wider = np.concatenate([np.full((400, 30), 2.0), X], axis=1)
     assert (columns_that_matter(wider, y) - 30).tolist() == columns_that_matter(X, y).tolist() == [3]
+
+
+def test_an_ensemble_of_an_earlier_version_goes_on_as_it_did() -> None:
+    X, y = among_noise(600)
+
+    def fewer() -> BendingEnsemble:
+        return BendingEnsemble(DenseEnsemble(None, "usual"), [KernelCompanion(8)])
+
+    known = ChosenColumns(small, small)
+    known.play(X[:300], y[:300], np.ones(300))
+    recalled = ChosenColumns(fewer, small).recalled(known.snapshot())
+    said = known.play(X[300:], y[300:], np.ones(300))
+    assert_array_equal(recalled.play(X[300:], y[300:], np.ones(300)), said)
+    assert not np.isnan(said).any()

@@ -204,8 +204,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
     def recall(self, snapshot: Snapshot) -> Self:
         """Take over what an ensemble of the same companions remembered; return this ensemble."""
         given = snapshot.of("BendingEnsemble")
-        members = given.part("combination").part("mixture").array("prior", (None,)).size
-        companions = self._members.fresh
+        members, companions = _members_of(given), self._members.fresh
         for version in sorted({companion.joined for companion in companions}):
             earlier = [companion for companion in companions if companion.joined <= version]
             if members == 1 + sum(len(companion.names) for companion in earlier) < self._combination.members:
@@ -216,6 +215,10 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         self._members.recall(given)
         self._take_names(given)
         return self
+
+    def has_members_of(self, snapshot: Snapshot) -> bool:
+        """Return whether a snapshot is of an ensemble of as many members."""
+        return self._combination.members == _members_of(snapshot)
 
     # ---- within
 
@@ -335,3 +338,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         for member, share in enumerate(self._members.prior(LINEAR).tolist()[1:], 1):
             self._combination.revive(member, share)
         self._auditions.begin()
+
+
+def _members_of(snapshot: Snapshot) -> int:
+    """Return how many members the ensemble of a snapshot has."""
+    return snapshot.of("BendingEnsemble").part("combination").part("mixture").array("prior", (None,)).size

@@ -49,13 +49,15 @@ class ChosenColumns(Companion):
     ----------
     make
         Makes the ensemble, which has learned from no row.
+    make_earlier
+        Makes the ensemble that files of earlier versions hold, of more members.
     """
 
     names = ("all of these on the columns that matter",)
     joined = 1
 
-    def __init__(self, make: Callable[[], BendingEnsemble]) -> None:
-        self._make = make
+    def __init__(self, make: Callable[[], BendingEnsemble], make_earlier: Callable[[], BendingEnsemble]) -> None:
+        self._make, self._make_earlier = make, make_earlier
         self._columns: Columns = np.empty(0, dtype=np.int64)
         self._ensemble: BendingEnsemble | None = None
         self._table: Matrix | None = None  # the rows so far, labels and weights behind them; None after the last choice
@@ -141,7 +143,7 @@ class ChosenColumns(Companion):
     def recalled(self, snapshot: Snapshot) -> Self:
         """Return an equal companion, which plays the same ensembles as this one."""
         given = snapshot.of("ChosenColumns")
-        made = type(self)(self._make)
+        made = type(self)(self._make, self._make_earlier)
         made._rows = given.whole("rows")
         made._columns = given.integers("columns", (None,)).copy()
         kept = given.array("kept", (None, None))
@@ -152,7 +154,10 @@ class ChosenColumns(Companion):
         if (made._columns < 0).any() or bool(made._columns.size) != ("ensemble" in given.parts):
             raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         if "ensemble" in given.parts:
-            made._ensemble = made._make().recall(given.part("ensemble"))
+            known = given.part("ensemble")
+            if not made._make().has_members_of(known):
+                made._make = made._make_earlier
+            made._ensemble = made._make().recall(known)
             if made._ensemble.n_features_ != made._columns.size:
                 raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         return made

@@ -51,8 +51,8 @@ class PlayersOf:
         dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
         companions: list[Companion] = []
         if sizes is not None and self.experts is None:
-            again = partial(_bending_ensemble, self.budget, sizes)
-            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again)]
+            again, earlier = partial(_again, self.budget, sizes), partial(_again_earlier, self.budget, sizes)
+            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again, earlier)]
             companions.append(BoostingCompanion())
         if self.budget == "best" and self.experts is None:
             companions += batch_guests()
@@ -80,6 +80,11 @@ def linear_experts_of(player: Player) -> DenseEnsemble | None:
     return linear if isinstance(linear, DenseEnsemble) else None
 
 
-def _bending_ensemble(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
-    """Return linear experts with a forest and random features, which have learned from no row."""
+def _again(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
+    """Return linear experts with random features, which have learned from no row; trees choose columns themselves."""
+    return BendingEnsemble(DenseEnsemble(None, budget), [KernelCompanion(sizes[1])])
+
+
+def _again_earlier(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
+    """Return what `_again` did before there were boosted trees: a forest played too."""
     return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])

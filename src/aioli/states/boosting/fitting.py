@@ -49,11 +49,14 @@ class Boosting(NamedTuple):
         The part of its best value that a leaf adds to a score.
     fresh
         The part of the rows that a model is fitted to that must be new since the last fit.
+    newest
+        How many rows a model is fitted to at the most: the newest.
     """
 
     stages: tuple[int, ...]
     rate: float
     fresh: float
+    newest: int = 8192
 
     @property
     def rounds(self) -> int:

@@ -19,7 +19,7 @@ from aioli.states.boosting.bins import Bins
 
 __all__ = ["CHILD", "CUTS", "FEATURE", "LEAF", "LEAVES", "NODE", "NODES", "NUMBER", "THRESHOLD", "VALUE", "grow_tree"]
 
-LEAVES = 16  # of a tree, at most
+LEAVES = 32  # of a tree, at most
 NODES = 2 * LEAVES - 1
 NODE = 4  # numbers of a node
 FEATURE, THRESHOLD, CHILD, VALUE = range(NODE)  # a cell of at most the threshold goes to the child, any other behind it

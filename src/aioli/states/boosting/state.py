@@ -20,7 +20,6 @@ from aioli.states.boosting.growing import CHILD, FEATURE, NODE, NODES
 __all__ = ["BoostedState"]
 
 FIRST = 32  # rows before the first fit
-KEPT = 8192  # rows that a model is fitted to, at most: the newest
 ROOM = 1 << 22  # bytes of the rows kept: of wide ones there are fewer
 
 Codes = NDArray[np.int64]
@@ -133,7 +132,7 @@ class BoostedState:
     @property
     def _most(self) -> int:
         """How many rows are kept."""
-        return min(KEPT, max(ROOM // (8 * (self.width + 2)), FIRST))
+        return min(self.how.newest, max(ROOM // (8 * (self.width + 2)), FIRST))
 
     def _due(self) -> int:
         """Return at how many rows the next fit is due."""
