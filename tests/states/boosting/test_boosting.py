@@ -11,7 +11,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Snapshot
+from aioli.states.boosting import cells
 from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
+from aioli.states.boosting.cells import BinnedRows
 from aioli.states.boosting.fitting import SWIFT, THOROUGH, Boosting, Numbers, fit, score_rows
 from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, LEAST, RIDGE, THRESHOLD, VALUE
 from aioli.states.boosting.state import BoostedState
@@ -32,9 +34,9 @@ def scores(base: Vector, trees: Cube, X: Matrix, how: Boosting = THOROUGH) -> Cu
 
 
 def binned(X: Matrix, cuts: Matrix) -> Bins:
-    cells: Bins = np.empty(X.shape, np.uint8)
-    bin_rows(X, cuts, cells)
-    return cells
+    bins: Bins = np.empty(X.shape, np.uint8)
+    bin_rows(X, cuts, bins)
+    return bins
 
 
 # ---- bins
@@ -57,21 +59,43 @@ def test_few_values_have_a_bin_each_and_cuts_half_way_between_them() -> None:
 
 def test_a_value_that_most_rows_share_leaves_bins_to_the_others() -> None:
     x = np.concatenate([np.zeros(900), np.linspace(1.0, 2.0, 100)])
-    cells = binned(x[:, None], cuts_of(x[:, None]))
-    assert len(np.unique(cells[900:])) > 50
-    assert cells[:900].max() < cells[900:].min()
+    bins = binned(x[:, None], cuts_of(x[:, None]))
+    assert len(np.unique(bins[900:])) > 50
+    assert bins[:900].max() < bins[900:].min()
 
 
 def test_bins_are_blind_to_units_and_hold_about_equal_numbers_of_rows() -> None:
     x = np.random.default_rng(1).lognormal(sigma=3.0, size=(2000, 1))
-    cells, logged = binned(x, cuts_of(x)), binned(1e6 * x, cuts_of(1e6 * x))
-    assert_array_equal(cells, logged)
-    assert np.bincount(cells[:, 0], minlength=BINS).max() < 2 * 2000 / BINS
+    bins, larger = binned(x, cuts_of(x)), binned(1e6 * x, cuts_of(1e6 * x))
+    assert_array_equal(bins, larger)
+    assert np.bincount(bins[:, 0], minlength=BINS).max() < 2 * 2000 / BINS
 
 
 def test_neighbouring_floats_are_kept_apart() -> None:
     x = np.array([[1.0], [np.nextafter(1.0, 2.0)], [-5e-324], [0.0]])
     assert len(np.unique(binned(x, cuts_of(x)))) == 4
+
+
+def test_few_rows_have_few_bins() -> None:
+    x = np.arange(256.0)[:, None]
+    assert np.isfinite(cuts_of(x)).sum() == 15
+    assert np.isfinite(cuts_of(x[:20])).sum() == 7
+
+
+def test_unusual_cells_are_listed_row_by_row_where_most_cells_share_a_bin() -> None:
+    rng = np.random.default_rng(3)
+    X = np.c_[
+        rng.normal(size=200), rng.random(200) < 0.1, np.zeros(200), rng.random(200) < 0.9, rng.integers(0, 3, 200)
+    ]
+    rows = BinnedRows.of(np.ascontiguousarray(X))
+    assert rows.dense.tolist() == [0, 4]
+    assert rows.listed.tolist() == [1, 3]
+    assert rows.usual.tolist() == [0, 1]
+    for t in range(200):
+        listed = rows.unusual[rows.first[t] : rows.first[t + 1]].tolist()
+        assert listed == [
+            BINS * i + int(rows.bins[t, j]) for i, j in enumerate([1, 3]) if rows.bins[t, j] != rows.usual[i]
+        ]
 
 
 # ---- trees
@@ -95,7 +119,7 @@ def best_gain(X: Matrix, g: Vector, h: Vector) -> tuple[float, int, float]:
 def test_the_root_is_split_where_trying_every_split_gains_most() -> None:
     rng = np.random.default_rng(2)
     for _ in range(20):
-        x = rng.integers(0, 12, size=(60, 1)).astype(float)
+        x = rng.integers(0, 8, size=(60, 1)).astype(float)
         y = rng.integers(0, 2, 60)
         X = np.repeat(x, 2, axis=1)  # half of two equal columns are drawn: the one does as well as the other
         base, trees = fit(STUMPS, X, y, np.ones(60), 1)
@@ -139,7 +163,7 @@ def test_each_stage_lowers_the_loss_of_the_rows_fitted_to_and_of_others(how: Boo
 
 def test_a_weight_of_two_is_the_row_twice() -> None:
     X, y = crossed(300)
-    X = np.round(X[:, :1])  # one column: those drawn depend on the number of rows
+    X = np.round(X[:, :1])  # one dense column: those drawn depend on the number of rows
     weights = np.where(np.arange(300) < 100, 2.0, 1.0)
     twice = np.r_[np.arange(100), np.arange(300)]
     once = scores(*fit(THOROUGH, X, y, weights, 1), X)
@@ -154,6 +178,18 @@ def test_the_scores_of_three_classes_find_all_three() -> None:
     z = scores(base, trees, X, SWIFT)[:, -1]
     p = np.exp(z) / np.exp(z).sum(axis=1, keepdims=True)
     assert -np.log(p[np.arange(1500), y]).mean() < 0.1
+
+
+def test_listing_unusual_cells_changes_no_sum(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(4)
+    X = (rng.random((400, 3)) < [[0.3, 0.2, 0.1]]).astype(float)
+    y = (rng.random(400) < 0.2 + 0.5 * X[:, 0] + 0.2 * X[:, 1]).astype(np.int64)
+    always = Boosting((300,), 0.1, 0.5)  # so many rounds that it does not matter which trees left a column out
+    listed = scores(*fit(always, X, y, np.ones(400), 1), X, always)
+    monkeypatch.setattr(cells, "MOST_USUAL", 2.0)
+    dense = scores(*fit(always, X, y, np.ones(400), 1), X, always)
+    assert np.ptp(dense) > 2.0
+    assert_allclose(listed, dense, atol=0.15)  # the rarest pair of values is still on its way
 
 
 def test_columns_that_never_vary_change_nothing() -> None:

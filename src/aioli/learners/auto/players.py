@@ -81,10 +81,10 @@ def linear_experts_of(player: Player) -> DenseEnsemble | None:
 
 
 def _again(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
-    """Return linear experts with random features, which have learned from no row; trees choose columns themselves."""
-    return BendingEnsemble(DenseEnsemble(None, budget), [KernelCompanion(sizes[1])])
+    """Return linear experts with random features and boosted trees, which have learned from no row."""
+    return BendingEnsemble(DenseEnsemble(None, budget), [KernelCompanion(sizes[1]), BoostingCompanion()])
 
 
 def _again_earlier(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
-    """Return what `_again` did before there were boosted trees: a forest played too."""
+    """Return what `_again` did before there were boosted trees: a forest played in their place."""
     return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])

@@ -15,17 +15,20 @@ from numpy.typing import NDArray
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.numerics.logistic import sigmoid
 from aioli.numerics.pseudo_random import uniform
-from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
+from aioli.states.boosting.bins import BINS, Bins
+from aioli.states.boosting.cells import BinnedRows, Listed
 from aioli.states.boosting.growing import (
+    BINNED,
     CHILD,
-    CUTS,
     FEATURE,
     GROWN,
     LEAVES,
     NODE,
     NODES,
     NUMBER,
+    SUMMED,
     THRESHOLD,
+    USUAL,
     VALUE,
     grow_tree,
 )
@@ -73,42 +76,71 @@ def fit(how: Boosting, X: Matrix, codes: Numbers, weights: Vector, outputs: int)
 
     `outputs` is 1 for two classes, and otherwise the number of classes.
     """
-    cuts = cuts_of(X)
-    binned: Bins = np.empty(X.shape, np.uint8)
-    bin_rows(X, cuts, binned)
     shares = np.bincount(codes, weights, max(outputs, 2)) + PSEUDO
     begin = np.log(shares / shares.sum())
     base: Vector = begin[1:] - begin[0] if outputs == 1 else begin
     trees: Cube = np.empty((how.rounds * outputs, NODES, NODE))
-    boost(binned, cuts, codes, weights, how.rate, base, trees)
+    boost(*BinnedRows.of(X), codes, weights, how.rate, base, trees)
     return base, trees
 
 
-@compiled("void(u1[:,::1],f8[:,::1],i8[::1],f8[::1],f8,f8[::1],f8[:,:,::1])")
-def boost(binned: Bins, cuts: Matrix, codes: Numbers, weights: Vector, rate: float, base: Vector, trees: Cube) -> None:
-    """Grow all trees on rows in bins. O(3 n d / 2) a tree."""
-    rows, width = binned.shape
-    outputs = base.size
+@compiled("void(f8[:,::1],u1[:,::1],i8[::1],i8[::1],i8[::1],i8[::1],i4[::1],i8[::1],f8[::1],f8,f8[::1],f8[:,:,::1])")
+def boost(
+    cuts: Matrix,
+    bins: Bins,
+    dense: Numbers,
+    listed: Numbers,
+    usual: Numbers,
+    listed_from: Numbers,
+    unusual: Listed,
+    codes: Numbers,
+    weights: Vector,
+    rate: float,
+    base: Vector,
+    trees: Cube,
+) -> None:
+    """Grow all trees on the rows that `BinnedRows` holds. O(3 n d / 2) a tree, of dense columns."""
+    rows, outputs = len(bins), base.size
     scores = np.empty((outputs, rows))
     for k in range(outputs):
         scores[k] = base[k]
-    counts = np.zeros(width, np.int64)
-    for j in range(width):
+    binned = np.ones(len(cuts), np.int64)
+    for j in range(len(cuts)):
         for b in range(BINS - 1):
-            counts[j] += 1 if cuts[j, b] < math.inf else 0
-    varying = np.flatnonzero(counts)  # a column that never varied must not change what is drawn: it may come later
-    columns = np.empty((2, min((varying.size + 1) // 2, MOST_COLUMNS)), np.int64)
+            binned[j] += 1 if cuts[j, b] < math.inf else 0
+    drawn = min((dense.size + 1) // 2, MOST_COLUMNS)
+    columns = np.zeros((SUMMED, drawn + listed.size), np.int64)
+    for i in range(listed.size):
+        columns[NUMBER, drawn + i], columns[USUAL, drawn + i] = listed[i], usual[i]
+    shuffled = dense.copy()
     slopes, order, leaves = np.empty((outputs, rows, 2)), np.empty((2, rows), np.int64), np.empty((LEAVES, GROWN))
-    sums = np.empty((LEAVES, columns.shape[1], BINS, 2))
+    sums = np.zeros((LEAVES, columns.shape[1], BINS, 2))
     for tree in range(len(trees)):
         k = tree % outputs
         if k == 0:
             find_slopes(scores, codes, weights, slopes)
-        for c in range(columns.shape[1]):
-            other = c + int(uniform(tree, rows, c) * (varying.size - c))
-            varying[c], varying[other] = varying[other], varying[c]
-            columns[NUMBER, c], columns[CUTS, c] = varying[c], counts[varying[c]]
-        grow_tree(binned, cuts, columns, slopes[k], rate, order, sums, leaves, trees[tree], scores[k])
+        for c in range(drawn):
+            other = c + int(uniform(tree, rows, c) * (dense.size - c))
+            shuffled[c], shuffled[other] = shuffled[other], shuffled[c]
+            columns[NUMBER, c], columns[BINNED, c] = shuffled[c], binned[shuffled[c]]
+        for i in range(listed.size):
+            reads = uniform(tree, rows, dense.size + i) < 0.5
+            columns[BINNED, drawn + i] = binned[listed[i]] if reads else 0
+        grow_tree(
+            bins,
+            listed_from,
+            unusual,
+            cuts,
+            columns,
+            drawn,
+            slopes[k],
+            rate,
+            order,
+            sums,
+            leaves,
+            trees[tree],
+            scores[k],
+        )
 
 
 @compiled("void(f8[:,::1],i8[::1],f8[::1],f8[:,:,::1])", uncounted=True)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.states.boosting.bins import Bins
+from aioli.states.boosting.cells import Listed
 
-__all__ = ["CHILD", "CUTS", "FEATURE", "LEAF", "LEAVES", "NODE", "NODES", "NUMBER", "THRESHOLD", "VALUE", "grow_tree"]
+__all__ = ["CHILD", "FEATURE", "LEAF", "LEAVES", "NODE", "NODES", "NUMBER", "THRESHOLD", "VALUE", "grow_tree"]
 
 LEAVES = 32  # of a tree, at most
 NODES = 2 * LEAVES - 1
@@ -28,6 +29,7 @@ LEAF = -1.0  # in the place of the column
 RIDGE = 1.0
 LEAST = 0.1  # curvature on either side of a split
 BOLDEST = 1.0  # that a tree may move a score by: where rows are certain and wrong, G/(H+λ) is large
+EMPTY = 1e-9  # curvature of a bin without rows, or of rows that are all but certain: no split is looked for behind it
 TELLING = 1e-9  # gains below it are rounding
 
 # of a leaf, while the tree grows: the node, its rows among all, their G and H, and the best split: gain, column among
@@ -35,32 +37,62 @@ TELLING = 1e-9  # gains below it are rounding
 GROWN = 10
 PLACE, FIRST, LAST, GRADIENT, CURVATURE, GAIN, COLUMN, BIN, LEFT_GRADIENT, LEFT_CURVATURE = range(GROWN)
 
-NUMBER, CUTS = range(2)  # lines about the columns drawn: their numbers, and how many cuts each has
+# lines about the columns that are summed: their numbers, how many bins each has, 0 where the tree may not split it, and
+# its usual bin where unusual cells are listed, as those of the columns behind the dense ones are
+SUMMED = 3
+NUMBER, BINNED, USUAL = range(SUMMED)
 
 Numbers = NDArray[np.int64]
 
 
-@compiled("void(u1[:,::1],i8[:,::1],f8[:,::1],i8[::1],i8,i8,f8[:,:,::1])", uncounted=True)
-def add_up(binned: Bins, columns: Numbers, slopes: Matrix, order: Numbers, first: int, last: int, sums: Cube) -> None:
-    """Write the sums of g and h over rows of a leaf, by column and bin. O(d) a row."""
+@compiled("void(u1[:,::1],i8[::1],i4[::1],i8[:,::1],i8,f8[:,::1],i8[::1],i8,i8,f8[:,:,::1])", uncounted=True)
+def add_up(
+    bins: Bins,
+    listed_from: Numbers,
+    unusual: Listed,
+    columns: Numbers,
+    dense: int,
+    slopes: Matrix,
+    order: Numbers,
+    first: int,
+    last: int,
+    sums: Cube,
+) -> None:
+    """Write the sums of g and h over rows of a leaf, by column and bin. O(dense + unusual cells) a row."""
     for c in range(sums.shape[0]):
-        for b in range(columns[CUTS, c] + 1):
+        for b in range(columns[BINNED, c]):
             sums[c, b, 0] = sums[c, b, 1] = 0.0
+    listed = sums[dense:].reshape((sums.shape[0] - dense) * sums.shape[1], 2)
+    G, H = 0.0, 0.0
     for t in range(first, last):
         row = order[t]
         g, h = slopes[row, 0], slopes[row, 1]
-        cells = binned[row]
-        for c in range(sums.shape[0]):
+        G += g
+        H += h
+        cells = bins[row]
+        for c in range(dense):
             at = sums[c, cells[columns[NUMBER, c]]]
             at[0] += g
             at[1] += h
+        for i in range(listed_from[row], listed_from[row + 1]):
+            at = listed[unusual[i]]
+            at[0] += g
+            at[1] += h
+    for c in range(dense, sums.shape[0]):
+        g, h = G, H
+        for b in range(columns[BINNED, c]):
+            g -= sums[c, b, 0]
+            h -= sums[c, b, 1]
+        if columns[BINNED, c]:
+            usual = sums[c, columns[USUAL, c]]
+            usual[0], usual[1] = g, h
 
 
 @compiled("void(i8[:,::1],f8[:,:,::1],f8[:,:,::1])", uncounted=True)
 def copy_sums(columns: Numbers, known: Cube, room: Cube) -> None:
     """Copy the sums of a leaf. O(64 d)."""
     for c in range(known.shape[0]):
-        for b in range(columns[CUTS, c] + 1):
+        for b in range(columns[BINNED, c]):
             room[c, b, 0], room[c, b, 1] = known[c, b, 0], known[c, b, 1]
 
 
@@ -68,7 +100,7 @@ def copy_sums(columns: Numbers, known: Cube, room: Cube) -> None:
 def subtract(columns: Numbers, sums: Cube, of_some: Cube) -> None:
     """Take the sums of some rows of a leaf away from those of all. O(64 d)."""
     for c in range(sums.shape[0]):
-        for b in range(columns[CUTS, c] + 1):
+        for b in range(columns[BINNED, c]):
             sums[c, b, 0] -= of_some[c, b, 0]
             sums[c, b, 1] -= of_some[c, b, 1]
 
@@ -81,41 +113,45 @@ def find_split(columns: Numbers, sums: Cube, leaf: Vector) -> None:
     leaf[GAIN] = 0.0
     for c in range(sums.shape[0]):
         g, h = 0.0, 0.0
-        for b in range(columns[CUTS, c]):
+        for b in range(columns[BINNED, c] - 1):
+            if not sums[c, b, 1] > EMPTY:
+                continue
             g += sums[c, b, 0]
             h += sums[c, b, 1]
             if h >= LEAST and H - h >= LEAST:
-                gain = g * g / (h + RIDGE) + (G - g) * (G - g) / (H - h + RIDGE) - whole
+                left, right = h + RIDGE, H - h + RIDGE
+                gain = (g * g * right + (G - g) * (G - g) * left) / (left * right) - whole  # one division: it is slow
                 if gain > leaf[GAIN]:
                     leaf[GAIN], leaf[COLUMN], leaf[BIN] = gain, c, b
                     leaf[LEFT_GRADIENT], leaf[LEFT_CURVATURE] = g, h
 
 
 @compiled("i8(u1[:,::1],i8,i8,i8[::1],i8[::1],i8,i8)", uncounted=True)
-def divide(binned: Bins, column: int, at: int, order: Numbers, spare: Numbers, first: int, last: int) -> int:
+def divide(bins: Bins, column: int, at: int, order: Numbers, spare: Numbers, first: int, last: int) -> int:
     """Put the rows of a leaf whose bin is at most `at` before the others; return where the others begin. O(1) a row."""
     left, right = first, 0
     for t in range(first, last):
         row = order[t]
-        if binned[row, column] <= at:
-            order[left] = row
-            left += 1
-        else:
-            spare[right] = row
-            right += 1
+        order[left] = spare[right] = row  # both, and no branch: which way a row goes cannot be foretold
+        goes_left = 1 if bins[row, column] <= at else 0
+        left += goes_left
+        right += 1 - goes_left
     for t in range(right):
         order[left + t] = spare[t]
     return left
 
 
 @compiled(
-    "void(u1[:,::1],f8[:,::1],i8[:,::1],f8[:,::1],f8,i8[:,::1],f8[:,:,:,::1],f8[:,::1],f8[:,::1],f8[::1])",
+    "void(u1[:,::1],i8[::1],i4[::1],f8[:,::1],i8[:,::1],i8,f8[:,::1],f8,i8[:,::1],f8[:,:,:,::1],f8[:,::1],f8[:,::1],f8[::1])",
     uncounted=True,
 )
 def grow_tree(
-    binned: Bins,
+    bins: Bins,
+    listed_from: Numbers,
+    unusual: Listed,
     cuts: Matrix,
     columns: Numbers,
+    dense: int,
     slopes: Matrix,
     rate: float,
     order: Numbers,
@@ -126,10 +162,11 @@ def grow_tree(
 ) -> None:
     """Grow a tree on the columns drawn, and add what it says to the scores of its rows. O(3 n d), about.
 
-    `columns` has a line of their numbers and one of how many cuts each has, `slopes` g and h of every row; `order`, of
-    two lines of n, `sums` and `leaves` are room to work in.
+    `bins`, `listed_from` and `unusual` are those of `BinnedRows`; `columns` is about the columns that are summed, of
+    which `dense` are not listed, and `slopes` holds g and h of every row. `order`, of two lines of n, `sums` and
+    `leaves` are room to work in.
     """
-    rows = len(binned)
+    rows = len(bins)
     G, H = 0.0, 0.0
     for t in range(rows):
         order[0, t] = t
@@ -137,7 +174,7 @@ def grow_tree(
         H += slopes[t, 1]
     root = leaves[0]
     root[PLACE], root[FIRST], root[LAST], root[GRADIENT], root[CURVATURE] = 0.0, 0.0, rows, G, H
-    add_up(binned, columns, slopes, order[0], 0, rows, sums[0])
+    add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], 0, rows, sums[0])
     find_split(columns, sums[0], root)
     grown, nodes = 1, 1
     for i in range(NODES):
@@ -153,7 +190,7 @@ def grow_tree(
             break
         column, at = columns[NUMBER, int(left[COLUMN])], int(left[BIN])
         first, last = int(left[FIRST]), int(left[LAST])
-        middle = divide(binned, column, at, order[0], order[1], first, last)
+        middle = divide(bins, column, at, order[0], order[1], first, last)
         node = tree[int(left[PLACE])]
         node[FEATURE], node[THRESHOLD], node[CHILD] = column, cuts[column, at], nodes
         right[PLACE], right[FIRST], right[LAST] = nodes + 1, middle, last
@@ -165,10 +202,10 @@ def grow_tree(
         if grown + 1 < LEAVES:
             if middle - first <= last - middle:
                 copy_sums(columns, sums[best], sums[grown])
-                add_up(binned, columns, slopes, order[0], first, middle, sums[best])
+                add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], first, middle, sums[best])
                 subtract(columns, sums[grown], sums[best])
             else:
-                add_up(binned, columns, slopes, order[0], middle, last, sums[grown])
+                add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], middle, last, sums[grown])
                 subtract(columns, sums[best], sums[grown])
             find_split(columns, sums[best], left)
             find_split(columns, sums[grown], right)
