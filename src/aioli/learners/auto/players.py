@@ -16,10 +16,9 @@ from aioli.learners.auto.narrow_and_wide import NarrowAndWide
 from aioli.learners.wide import Wide
 from aioli.snapshots.tree import Snapshot
 
-__all__ = ["Dense", "Player", "PlayersOf", "linear_experts_of"]
+__all__ = ["Dense", "Player", "PlayersOf", "companions_within", "linear_experts_of"]
 
-# budget: trees of the forest and random features that play beside the linear experts
-COMPANIONS = {"fast": None, "usual": (12, 128), "best": (20, 256)}
+SIZES = {"usual": (12, 128), "best": (20, 256)}  # by budget: trees of the forest, and random features
 Dense: TypeAlias = DenseEnsemble | BendingEnsemble
 Player: TypeAlias = Dense | NarrowAndWide | Wide
 
@@ -48,14 +47,8 @@ class PlayersOf:
         return NarrowAndWide(narrow, self.pairs).recall(part)
 
     def _dense(self) -> Dense:
-        dense, sizes = DenseEnsemble(self.experts, self.budget), COMPANIONS[self.budget]
-        companions: list[Companion] = []
-        if sizes is not None and self.experts is None:
-            again, earlier = partial(_again, self.budget, sizes), partial(_again_earlier, self.budget, sizes)
-            companions += [ForestCompanion(sizes[0]), KernelCompanion(sizes[1]), ChosenColumns(again, earlier)]
-            companions.append(BoostingCompanion())
-        if self.budget == "best" and self.experts is None:
-            companions += batch_guests()
+        dense = DenseEnsemble(self.experts, self.budget)
+        companions = companions_within(self.budget) if self.experts is None else []
         companions += guests_of(self.guests, self.refit)
         return BendingEnsemble(dense, companions) if companions else dense
 
@@ -73,6 +66,19 @@ class PlayersOf:
         return player
 
 
+def companions_within(budget: str) -> list[Companion]:
+    """Return the companions that a budget plays beside the linear experts; none has learned from a row."""
+    if budget == "fast":
+        return []
+    trees, features = SIZES[budget]
+    again, earlier = partial(_again, budget, features), partial(_again_earlier, budget, trees, features)
+    companions: list[Companion] = [ForestCompanion(trees), KernelCompanion(features), ChosenColumns(again, earlier)]
+    companions.append(BoostingCompanion())
+    if budget == "best":
+        companions += batch_guests()
+    return companions
+
+
 def linear_experts_of(player: Player) -> DenseEnsemble | None:
     """Return the ensemble of linear experts within a player, which may read its first columns only; None in `Wide`."""
     narrow = player.narrow if isinstance(player, NarrowAndWide) else player
@@ -80,11 +86,11 @@ def linear_experts_of(player: Player) -> DenseEnsemble | None:
     return linear if isinstance(linear, DenseEnsemble) else None
 
 
-def _again(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
+def _again(budget: str, features: int) -> BendingEnsemble:
     """Return linear experts with random features and boosted trees, which have learned from no row."""
-    return BendingEnsemble(DenseEnsemble(None, budget), [KernelCompanion(sizes[1]), BoostingCompanion()])
+    return BendingEnsemble(DenseEnsemble(None, budget), [KernelCompanion(features), BoostingCompanion()])
 
 
-def _again_earlier(budget: str, sizes: tuple[int, int]) -> BendingEnsemble:
+def _again_earlier(budget: str, trees: int, features: int) -> BendingEnsemble:
     """Return what `_again` did before there were boosted trees: a forest played in their place."""
-    return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(sizes[0]), KernelCompanion(sizes[1])])
+    return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(trees), KernelCompanion(features)])

@@ -1,0 +1,64 @@
+"""What each companion of Auto brings, and what it costs: every stream with all of them, and without one after another.
+
+`python -m benchmarks.companions --streams FOLDER` prints the log loss of the linear experts with all companions, by how
+much it changes without each of them, and the processor time of a row.
+"""
+
+import argparse
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.companions import Companion
+from aioli.learners.auto.dense_ensemble import DenseEnsemble
+from aioli.learners.auto.players import companions_within
+from aioli.numerics.compiling import Matrix, Vector
+from benchmarks.real_streams import load_stream, stream_sizes
+from benchmarks.scores import ROUGH_CLIP, log_loss
+from benchmarks.table import Table, as_text
+
+__all__ = ["main"]
+
+KINDS = ("ForestCompanion", "KernelCompanion", "ChosenColumns", "BoostingCompanion")
+SHOWN = ("forest", "random features", "columns that matter", "boosted trees")
+
+
+def played(X: Matrix, y: Vector, without: str | None) -> tuple[float, float]:
+    """Return the loss of Auto's ensemble without the companions of a kind, and the microseconds of a row."""
+    companions: list[Companion] = [each for each in companions_within("usual") if type(each).__name__ != without]
+    learner = BendingEnsemble(DenseEnsemble(), companions)
+    begin = time.process_time()
+    p = learner.learn_many(X, y)
+    return log_loss(p, y, ROUGH_CLIP), 1e6 * (time.process_time() - begin) / len(X)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print a line a stream, and the means."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.companions", description=__doc__)
+    parser.add_argument("--streams", type=Path, help="a folder of CSV or svmlight files")
+    parser.add_argument("--only", nargs="*", default=[], help="names of streams")
+    parser.add_argument("--rows", type=int, default=4000, help="of each stream, from its beginning")
+    options = parser.parse_args(arguments)
+    lines: list[tuple[str, ...]] = []
+    losses: list[list[float]] = []
+    times: list[list[float]] = []
+    for name in stream_sizes(options.streams, options.only, options.rows):
+        X, y = load_stream(options.streams, name, options.rows)
+        played(X[:300], y[:300], None)  # compiles
+        found = [played(X, y, without) for without in (None, *KINDS)]
+        losses.append([loss / found[0][0] - 1.0 for loss, _ in found])
+        times.append([spent / found[0][1] for _, spent in found])
+        changes = (f"{change:+.1%}" for change in losses[-1][1:])
+        lines.append((name, str(len(X)), f"{found[0][0]:.4f}", *changes, *(f"{spent:.0f}" for _, spent in found)))
+        print(*lines[-1], flush=True)
+    changed, spent = np.mean(losses, axis=0)[1:], np.exp(np.mean(np.log(times), axis=0))
+    lines.append(("mean", "", "", *(f"{change:+.1%}" for change in changed), *(f"× {each:.2f}" for each in spent)))
+    columns = ("stream", "rows", "loss", *(f"without {shown}" for shown in SHOWN), "µs", *(f"µs −{n}" for n in SHOWN))
+    print(as_text(Table("What each companion brings", columns, lines, ["log loss of probabilities in [0.001, 0.999]"])))
+
+
+if __name__ == "__main__":
+    main()
