@@ -2,14 +2,14 @@
 
 import copy
 import itertools
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
 
 from aioli.learners.auto.companions import Companion
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.learners.auto.prepared_row import PreparedRow, fill_abstentions
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.snapshots.tree import Snapshot
 
@@ -34,6 +34,7 @@ class Members:
         ends = list(itertools.accumulate(map(len, self.names), initial=1))
         self.count = ends[-1]  # of the members, the linear experts among them
         self._parts = [slice(first, last) for first, last in itertools.pairwise(ends)]
+        self._row: PreparedRow | None = None  # of the companions that play
 
     @property
     def places(self) -> list[list[int]]:
@@ -55,8 +56,20 @@ class Members:
         return self._heard(linear, lambda companion: companion.consult(X))
 
     def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
-        """Let the companions learn the rows; return the log-odds of every member before the labels."""
+        """Let the companions learn the rows; return the log-odds of every member before the labels.
+
+        Those of a single row are overwritten by the next.
+        """
+        if len(X) == 1 and weights[0] == 1.0:
+            return self.play_row(X[0], linear.item(), y.item()).Z
         return self._heard(linear, lambda companion: companion.play(X, y, weights))
+
+    def play_row(self, x: Vector, linear: float, y: float) -> PreparedRow:
+        """Let the companions learn a row of weight 1; return what every member said of it before the label."""
+        if self._row is None:
+            self._row = PreparedRow(x.size, self.companions, self._parts)
+        self._row.play(x, linear, y)
+        return self._row
 
     def _heard(self, linear: Vector, say: Callable[[Companion], Matrix]) -> Matrix:
         """Return the log-odds of every member, given those of the linear experts.
@@ -94,13 +107,18 @@ class Members:
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
+        self._row = None
         for companion in self.companions:
             if companion is not None:
                 companion.grow(columns)
 
+    def retire(self, companion: int) -> None:
+        """Let the companion of this number play no more."""
+        self.companions[companion] = self._row = None
+
     def begin_anew(self) -> None:
         """Let all companions play, as if they had seen no row."""
-        self.companions = list(copy.deepcopy(self.fresh))
+        self.companions, self._row = list(copy.deepcopy(self.fresh)), None
 
     def snapshots(self) -> dict[str, Snapshot]:
         """Return what each companion that plays remembers."""
@@ -109,15 +127,7 @@ class Members:
 
     def recall(self, snapshot: Snapshot) -> None:
         """Let companions go on from what they remembered; those of which there is nothing have retired."""
+        self._row = None
         for i, companion in enumerate(self.companions):
             part = snapshot.parts.get(f"companion{i}")
             self.companions[i] = None if companion is None or part is None else companion.recalled(part)
-
-
-@compiled("void(f8[:,::1])")
-def fill_abstentions(Z: Matrix) -> None:
-    """Replace NaN, by which a member abstains, with the log-odds of the first member. O(1) each."""
-    for t in range(len(Z)):
-        for i in range(1, Z.shape[1]):
-            if math.isnan(Z[t, i]):
-                Z[t, i] = Z[t, 0]

@@ -9,7 +9,7 @@ from aioli.states.forest.boxes import ask_for_boxes
 from aioli.states.forest.nodes import BOXES, DEEPEST, NODES, NOTES, RATES, USED, Integers, outputs_compiled, uniform
 from aioli.states.forest.trees import consult_trees, learn_trees
 
-__all__ = ["consult_rows", "play_rows"]
+__all__ = ["consult_rows", "play_rows", "write_odds"]
 
 LEAST = 1e-4  # a tree's probability below this counts as this where trees are averaged by their logarithms
 BOLDER = 1.5  # averages of many trees are timid: one member says them this much louder
@@ -121,3 +121,11 @@ def play_rows(
                 sample[place, j] = X[t, j]
             sample[place, d] = y
             sample[place, d + 1] = weight
+
+
+@compiled("void(f8[:,:,::1],f8[:,::1])")
+def write_odds(said: Cube, Z: Matrix) -> None:
+    """Write the log-odds of the second of two classes, given each member's log-probabilities. O(members) a row."""
+    for t in range(Z.shape[0]):
+        for m in range(Z.shape[1]):
+            Z[t, m] = said[t, m, 1] - said[t, m, 0]

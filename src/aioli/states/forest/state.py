@@ -12,7 +12,7 @@ from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.forest.intact_trees import read_trees
 from aioli.states.forest.kinds import KINDS, MEMBERS
-from aioli.states.forest.loops import consult_rows, play_rows
+from aioli.states.forest.loops import consult_rows, play_rows, write_odds
 from aioli.states.forest.nodes import FEATURE, THRESHOLD, record_size, with_class
 from aioli.states.forest.ranks import Ranks, mutual_information, rank_rows
 
@@ -108,6 +108,18 @@ class ForestState:
     def play_odds(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Return what `play` does, of two classes, as log-odds: rows × members."""
         return _log_odds(self.play(X, y.astype(np.int64), weights))
+
+    def prepared_odds(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the row that these arrays hold, as `play_odds` does."""
+        codes, said = np.zeros(1, np.int64), np.empty((1, len(MEMBERS), 2))
+        play = self.prepared(X, codes, weights, said)
+
+        def play_odds() -> None:
+            codes[0] = y[0]
+            play()
+            write_odds(said, out)
+
+        return play_odds
 
     def _room(self) -> int:
         """Return for how many rows the nodes have room, at least one."""
@@ -301,4 +313,6 @@ def most_nodes(width: int, classes: int, trees: int) -> int:
 
 def _log_odds(said: Matrix) -> Matrix:
     """Return the log-odds of the second of two classes."""
-    return np.ascontiguousarray(said[:, :, 1] - said[:, :, 0])
+    Z = np.empty(said.shape[:2])
+    write_odds(np.ascontiguousarray(said), Z)  # before there are trees, one line is broadcast to all
+    return Z
