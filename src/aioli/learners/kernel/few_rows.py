@@ -8,7 +8,7 @@ import numpy as np
 from aioli.learners.aioli import AIOLI
 from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.scales import FARTHEST, Scaling
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, bound
 from aioli.states.dense.state import State
 from aioli.states.kernel.fourier_rows import PLAYED, consult_maps, play_maps
 
@@ -71,12 +71,12 @@ class FewRows:
         The call is good until the prior share of a map becomes 0.
         """
         Z, rows, states = np.zeros((len(X), prior.size)), len(X), self._states
-        given = self._given, prior, X, y, weights, Z
+        play_from = bound(play_maps, self._given, prior, X, y, weights, Z)
 
         def play() -> None:
-            place = play_maps(*given, 0)
+            place = play_from(0)
             while place != PLAYED:  # a state would lose its digits: it is factored, and its map goes on
                 states[place // rows].factor()
-                place = play_maps(*given, place)
+                place = play_from(place)
 
         return Z, play

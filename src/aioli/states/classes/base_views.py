@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.ranks import Counts, Ranks, rank_row, sample_row
 from aioli.states.mixture.views import VIEWS, Views, fill_views, widest_view
@@ -52,7 +51,7 @@ class BaseViews:
         made = self._empty(X)
         v, r = self.views, self.ranks
         own = v.statistics, v.basis, r.rows, r.ordered, r.counts, self.totals
-        return made, partial(see_rows, *own, *self._room(), X, *made)
+        return made, bound(see_rows, *own, *self._room(), X, *made)
 
     def peek(self, X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the three views of rows, each as if it came next; changes nothing. O(d) a row."""

@@ -14,14 +14,13 @@ other. It is blind to the unit and the origin of every column. O(Kd) a row.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 
@@ -60,7 +59,7 @@ class NaiveBayesState:
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the rows that these arrays hold."""
         own = self.counts, self.means, self.squares, self.overall, self.rows
-        return partial(play_rows, *own, X, codes, weights, out)
+        return bound(play_rows, *own, X, codes, weights, out)
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""

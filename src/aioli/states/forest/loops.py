@@ -73,8 +73,8 @@ def consult_rows(
 
 
 @compiled(
-    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],"
-    "f8[:,:,::1])"
+    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],"
+    "f8[:,:,::1],i8)"
 )
 def play_rows(
     nodes: Cube,
@@ -85,13 +85,13 @@ def play_rows(
     scales: Matrix,
     kind_of: Integers,
     kinds: int,
-    row: int,
     X: Matrix,
     U: Matrix,
     codes: Integers,
     weights: Vector,
     sample: Matrix,
     out: Matrix,
+    row: int,
 ) -> None:
     """Write what each member says of a row, learn its label, and go on: O(trees × (depth + d)) a row, as a rule.
 

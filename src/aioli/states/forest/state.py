@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Cube, Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector, bound
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.forest.intact_trees import read_trees
 from aioli.states.forest.kinds import KINDS, MEMBERS
@@ -19,6 +19,8 @@ from aioli.states.forest.ranks import Ranks, mutual_information, rank_rows
 __all__ = ["ForestState"]
 
 Codes = NDArray[np.int64]
+Trees = tuple[Cube, Cube, Codes, Vector, float, Matrix, Codes, int]
+Given = tuple[*Trees, Matrix, Matrix, Codes, Vector, Matrix, Cube]  # what `play_rows` takes, but for its row's number
 
 FIRST = 16  # rows before the trees begin: they are the first sample
 EPOCHS = 4  # times as many rows as at the last
@@ -85,14 +87,23 @@ class ForestState:
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the row that these arrays hold, into `out`, as `play` does."""
         U = np.empty(X.shape)
+        ranks: Ranks | None = None
+        nodes, rank, play_trees = self.nodes, bound(rank_rows), bound(play_rows)
 
         def play() -> None:
-            ranks = self.ranks
-            if ranks is None or not self._nothing_is_due:
+            nonlocal ranks, nodes, rank, play_trees
+            known = self.ranks
+            if known is None or not self._nothing_is_due:
                 out[...] = self.play(X, codes, weights)
-            else:
-                rank_rows(ranks.values, ranks.positions, ranks.counts, X, U)
-                self._play_ranked(X, U, codes, weights, out)
+                return
+            if known is not ranks or self.nodes is not nodes:
+                ranks, nodes = known, self.nodes
+                rank = bound(rank_rows, known.values, known.positions, known.counts, X, U)
+                play_trees = bound(play_rows, *self._given(X, U, codes, weights, out))
+            rank()
+            play_trees(self.rows)
+            self.rows += 1
+            self._spare -= 1
 
         return play
 
@@ -112,12 +123,12 @@ class ForestState:
     def prepared_odds(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the row that these arrays hold, as `play_odds` does."""
         codes, said = np.zeros(1, np.int64), np.empty((1, len(MEMBERS), 2))
-        play = self.prepared(X, codes, weights, said)
+        play, write = self.prepared(X, codes, weights, said), bound(write_odds, said, out)
 
         def play_odds() -> None:
-            codes[0] = y[0]
+            codes[0] = y.item()
             play()
-            write_odds(said, out)
+            write()
 
         return play_odds
 
@@ -155,10 +166,13 @@ class ForestState:
 
     def _play_ranked(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play rows of which U holds the ranks, and for which there is room."""
-        trees = self.nodes, self.boxes, self.used, self.log_rho, self.whole, self.scales, self.kind_of
-        play_rows(*trees, len(KINDS), self.rows, X, U, codes, weights, self.sample, out)
+        play_rows(*self._given(X, U, codes, weights, out), self.rows)
         self.rows += len(X)
         self._spare = max(self._spare - len(X), 0)  # a row takes two nodes of a tree at most
+
+    def _given(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Given:
+        trees = self.nodes, self.boxes, self.used, self.log_rho, self.whole, self.scales, self.kind_of, len(KINDS)
+        return *trees, X, U, codes, weights, self.sample, out
 
     def _before_the_trees(self, rows: int) -> Matrix:
         """Return the shares of the classes so far, for every member."""
