@@ -73,11 +73,11 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        if isinstance(x, np.ndarray) and self._is_row(x):
-            z = self.dense.predict_logit(x)  # refuses what is no row
-            if self._members.none_plays:
-                return z
-            return self._combination.logits(self._members.consult(x[None], np.array([z]))).item()
+        if type(x) is np.ndarray:
+            z = self.dense.logit_of_row(x)
+            if z is not None:
+                alone = self._members.none_plays
+                return z if alone else self._combination.logits(self._members.consult_row(x[None], z)).item()
         return super().predict_logit(x)
 
     def announce(self, x: object) -> Announcement:

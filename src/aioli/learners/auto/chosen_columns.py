@@ -67,10 +67,14 @@ class ChosenColumns(Companion):
         """Return the log-odds of each row, as if it came next; changes nothing."""
         if self._ensemble is None:
             return np.full((len(X), 1), NOTHING)
-        rows = np.ascontiguousarray(X[:, self._columns])
-        if len(rows) == 1:  # `predict_logit` is faster for a single row
-            return np.array([[self._ensemble.predict_logit(rows[0])]])
-        return self._ensemble.predict_logit_many(rows)[:, None]
+        return self._ensemble.predict_logit_many(np.ascontiguousarray(X[:, self._columns]))[:, None]
+
+    def consult_row(self, X: Matrix, out: Matrix) -> None:
+        """Write the log-odds of the only row of X, as `consult` returns them; changes nothing."""
+        if self._ensemble is None:
+            out.fill(NOTHING)
+        else:
+            out[0, 0] = self._ensemble.predict_logit(np.ascontiguousarray(X[0, self._columns]))
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""

@@ -53,6 +53,13 @@ class Companion(ABC):
         NaN is for a member that has nothing to say of its own: it is heard as if it said what the linear experts do.
         """
 
+    def consult_row(self, X: Matrix, out: Matrix) -> None:
+        """Write each member's log-odds of the only row of X, as `consult` returns them; changes nothing.
+
+        Where a companion can do so in less time than `consult` takes, it has a way of its own.
+        """
+        out[...] = self.consult(X)
+
     @abstractmethod
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
@@ -95,6 +102,13 @@ class ForestCompanion(Companion):
         if self._state is None:
             return np.zeros((len(X), len(self.names)))
         return self._state.consult_odds(X)
+
+    def consult_row(self, X: Matrix, out: Matrix) -> None:
+        """Write each member's log-odds of the only row of X, as `consult` returns them; changes nothing."""
+        if self._state is not None:
+            self._state.consult_odds(X, out)
+        else:
+            out.fill(0.0)
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
@@ -150,6 +164,12 @@ class KernelCompanion(Companion):
         near = _within_reach(X)
         with self._products(near):
             return self._learner.logits_of_checked(near)[:, None]
+
+    def consult_row(self, X: Matrix, out: Matrix) -> None:
+        """Write the log-odds of the only row of X, as `consult` returns them; changes nothing."""
+        near = _within_reach(X)
+        said = self._learner.logit_of_row_checked(near)
+        out[0, 0] = self.consult(near).item() if said is None else said
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""

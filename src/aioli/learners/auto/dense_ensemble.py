@@ -57,20 +57,24 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._predicting is not None and type(x) is ndarray:
-            try:
-                late = self._late
-                if late is None:
-                    z = predict_row(*self._predicting, x)
-                else:
-                    z = announce_row_late(
-                        *self._predicting, late.numbers, late.experts, late.stacker, x, self._nothing.copy()
-                    )
-                if not math.isnan(z):
-                    return z
-            except TypeError:  # another type of number, or another layout
-                pass
-        return float(self._logits(self._rows(x, single=True))[0])
+        z = self.logit_of_row(x) if type(x) is ndarray else None
+        return float(self._logits(self._rows(x, single=True))[0]) if z is None else z
+
+    def logit_of_row(self, x: Vector) -> float | None:
+        """Return the log-odds of one row as if it came next; None where the row must go through the border."""
+        if self._predicting is None:
+            return None
+        late = self._late
+        try:
+            if late is None:
+                z = predict_row(*self._predicting, x)
+            else:
+                z = announce_row_late(
+                    *self._predicting, late.numbers, late.experts, late.stacker, x, self._nothing.copy()
+                )
+        except TypeError:  # another type of number, or another layout
+            return None
+        return None if math.isnan(z) else z
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(K d²)."""

@@ -53,7 +53,19 @@ class Members:
 
     def consult(self, X: Matrix, linear: Vector) -> Matrix:
         """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
+        if len(X) == 1:
+            return self.consult_row(X, linear.item())
         return self._heard(linear, lambda companion: companion.consult(X))
+
+    def consult_row(self, X: Matrix, linear: float) -> Matrix:
+        """Return the log-odds of every member, as if the only row of X came next, given those of the linear experts."""
+        Z = np.zeros((1, self.count))
+        Z[0, 0] = linear
+        for part, companion in zip(self._parts, self.companions, strict=True):
+            if companion is not None:
+                companion.consult_row(X, Z[:, part])
+        fill_abstentions(Z)
+        return Z
 
     def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
         """Let the companions learn the rows; return the log-odds of every member before the labels.
@@ -79,13 +91,6 @@ class Members:
         """
         Z = np.zeros((len(linear), self.count))
         Z[:, 0] = linear
-
-        if len(linear) == 1:
-            for part, companion in zip(self._parts, self.companions, strict=True):
-                if companion is not None:
-                    Z[:, part] = say(companion)
-            fill_abstentions(Z)
-            return Z
 
         def hear(part: slice, companion: Companion) -> None:
             Z[:, part] = say(companion)

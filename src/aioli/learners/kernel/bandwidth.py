@@ -114,6 +114,14 @@ class BandwidthMixture(Forecaster):
         """Return each row's log-odds, as if it came next; 0 before there is a map."""
         return np.zeros(len(X)) if self.scaling is None else self.combination.logits(self._asked(X))
 
+    def logit_of_row(self, X: Matrix) -> float | None:
+        """Return the log-odds of the only row of X, by one compiled call for all maps, or None: `logits` must."""
+        few = self._few_rows(X)
+        if few is None:
+            return None
+        said: float = self.combination.logits(few.consult(self.combination.mixture.prior, X)).item()
+        return said
+
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
         """Return each row's log-odds, as if it came next, and the memory of its announcement: each bandwidth's too."""
         return self.combination.announce(self._asked(X))
