@@ -14,6 +14,7 @@ from aioli.numerics.logistic import finite_logit, finite_logit_many, sigmoid
 from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Snapshot
 from aioli.states.forest.kinds import MEMBERS
+from aioli.states.forest.single_row import prepared_play_odds
 from aioli.states.forest.state import ForestState
 
 __all__ = ["Companion", "ForestCompanion", "KernelCompanion"]
@@ -116,7 +117,7 @@ class ForestCompanion(Companion):
 
     def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
-        return self._begun(X.shape[1]).prepared_odds(X, y, weights, out)
+        return prepared_play_odds(self._begun(X.shape[1]), X, y, weights, out)
 
     def _begun(self, width: int) -> ForestState:
         """Return the state of the trees, which begins with the first row."""

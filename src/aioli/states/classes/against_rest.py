@@ -88,9 +88,18 @@ class RestState:
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
+        self.prepared_consult(X, out)()
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
         Z = np.empty((self.classes, len(X)))
-        consult_games(self._buffers, X, Z)
-        normalise(Z, out)
+        ask, end = bound(consult_games, self._buffers, X, Z), bound(normalise, Z, out)
+
+        def consult() -> None:
+            ask()
+            end()
+
+        return consult
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows, new features being behind those so far, and always 0 until now."""

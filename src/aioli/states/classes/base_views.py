@@ -55,10 +55,15 @@ class BaseViews:
 
     def peek(self, X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the three views of rows, each as if it came next; changes nothing. O(d) a row."""
+        made, see = self.prepared_peek(X)
+        see()
+        return made
+
+    def prepared_peek(self, X: Matrix) -> tuple[tuple[Matrix, Matrix, Matrix], Callable[[], None]]:
+        """Return room for the three views of rows, and the call that fills it, again and again, as `peek` does."""
         made = self._empty(X)
         v, r = self.views, self.ranks
-        peek_rows(v.statistics, v.basis, r.ordered, r.counts, self.totals, *self._room(), X, *made)
-        return made
+        return made, bound(peek_rows, v.statistics, v.basis, r.ordered, r.counts, self.totals, *self._room(), X, *made)
 
     def grown(self, columns: int) -> Self:
         """Return the views had so many further columns been there, and 0, from the first row."""

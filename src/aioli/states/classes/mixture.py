@@ -82,9 +82,15 @@ class ClassMixture:
 
     def announce(self, Z: Cube) -> Matrix:
         """Return the probabilities of rows, each as if it came next; changes nothing. O(K) a row."""
-        out = np.empty(Z.shape[1:])
-        announce_rows(self.shares, self.upper, self.memory, self.counts, self.recent, self.u, self.bias, Z, out)
+        out, announce = self.prepared_announce(Z)
+        announce()
         return out
+
+    def prepared_announce(self, Z: Cube) -> tuple[Matrix, Callable[[], None]]:
+        """Return room for the probabilities of rows, and the call that fills it, again and again."""
+        out = np.empty(Z.shape[1:])
+        own = self.shares, self.upper, self.memory, self.counts, self.recent, self.u, self.bias
+        return out, bound(announce_rows, *own, Z, out)
 
     def add_class(self) -> None:
         """Make room for one further class, which nobody has seen."""

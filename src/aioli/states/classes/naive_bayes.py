@@ -63,7 +63,11 @@ class NaiveBayesState:
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        consult_rows(self.counts, self.means, self.squares, self.overall, self.rows, X, out)
+        self.prepared_consult(X, out)()
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
+        return bound(consult_rows, self.counts, self.means, self.squares, self.overall, self.rows, X, out)
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows in which the columns so far are at `places`, and the others were always 0."""

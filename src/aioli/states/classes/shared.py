@@ -127,10 +127,14 @@ class SharedState:
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
+        self.prepared_consult(X, out)()
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
         if self.width < BLOCK_WIDTH:
-            consult_rows(self.P, self.W, X, out)
-        else:
-            consult_waiting(self.P, self.W, self.S, int(self.counts[HELD]), X, out)
+            return bound(consult_rows, self.P, self.W, X, out)
+        consult, counts = bound(consult_waiting, self.P, self.W, self.S, X, out), self.counts
+        return lambda: consult(counts.item(HELD))
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows in which the features so far are at `places`, and the others were always 0."""

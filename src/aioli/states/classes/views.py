@@ -103,7 +103,13 @@ class SeenView:
         made = np.empty((len(plain), self.width))
         if self.spec.products:
             totals = self.totals.copy() if peek else self.totals
-            return made, bound(multiply_columns, self.pairs, totals, plain, made, peek)
+            multiply = bound(multiply_columns, self.pairs, totals, plain, made, peek)
+
+            def multiply_anew() -> None:
+                totals[...] = self.totals
+                multiply()
+
+            return made, multiply_anew if peek else multiply
         return made, bound(add_waves, self.directions, self.phases, plain, made)
 
     def grown(self, columns: int) -> tuple[Self, Places]:

@@ -59,9 +59,9 @@ def members(P: Matrix, linear: Matrix, kind_of: Integers, kinds: int, out: Matri
         normalise(out[kinds + 2 + m], K)
 
 
-@compiled(f"void({NODES},{USED},f8[::1],i8[::1],i8,i8,f8[:,::1],f8[:,:,::1])")
+@compiled(f"void({NODES},{USED},f8[::1],i8[::1],i8,f8[:,::1],f8[:,:,::1],i8)")
 def consult_rows(
-    nodes: Cube, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, row: int, U: Matrix, out: Matrix
+    nodes: Cube, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, U: Matrix, out: Matrix, row: int
 ) -> None:
     """Write what each member says of each row, as if it came next."""
     T, K = nodes.shape[0], out.shape[2]
