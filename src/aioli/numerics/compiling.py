@@ -138,8 +138,8 @@ def bound(function: Callable[..., Result], *arguments: object) -> Callable[..., 
     """Return the call of a compiled function with these first arguments, for whoever calls it again and again.
 
     There is code for one signature alone, and the call does not look for it by the types of what it is given: that is a
-    quarter of what it would cost. Arrays must lie in memory as the signature says; only their numbers' type and how
-    many axes they have are still checked.
+    quarter of what it would cost. So it is for arrays of one's own, which are as the signature says and not read-only:
+    only the size of their numbers is still checked. `tests/learners/test_bound_calls.py` lets learners check the rest.
     """
     return partial(_entry_of(function), *arguments)
 
