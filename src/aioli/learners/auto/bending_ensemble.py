@@ -77,7 +77,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
             z = self.dense.logit_of_row(x)
             if z is not None:
                 alone = self._members.none_plays
-                return z if alone else self._combination.logits(self._members.consult_row(x[None], z)).item()
+                return z if alone else self._combination.logits(self._members.consult_row(x, z)).item()
         return super().predict_logit(x)
 
     def announce(self, x: object) -> Announcement:

@@ -69,12 +69,14 @@ class ChosenColumns(Companion):
             return np.full((len(X), 1), NOTHING)
         return self._ensemble.predict_logit_many(np.ascontiguousarray(X[:, self._columns]))[:, None]
 
-    def consult_row(self, X: Matrix, out: Matrix) -> None:
-        """Write the log-odds of the only row of X, as `consult` returns them; changes nothing."""
-        if self._ensemble is None:
-            out.fill(NOTHING)
-        else:
-            out[0, 0] = self._ensemble.predict_logit(np.ascontiguousarray(X[0, self._columns]))
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+
+        def consult() -> None:
+            chosen = self._ensemble
+            out[0, 0] = NOTHING if chosen is None else chosen.predict_logit(X[0, self._columns])
+
+        return consult
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
@@ -99,10 +101,13 @@ class ChosenColumns(Companion):
         """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
 
         def play() -> None:
-            if self._ensemble is None and self._kept_at_once(X, y, weights):
+            chosen = self._ensemble
+            if not self._kept_at_once(X, y, weights):
+                out[...] = self.play(X, y, weights)
+            elif chosen is None:
                 out[0, 0] = NOTHING
             else:
-                out[...] = self.play(X, y, weights)
+                out[0, 0] = finite_logit(chosen.learn(X[0, self._columns], y.item()))
 
         return play
 

@@ -3,18 +3,19 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Self
 
 import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.kernel.random_features import RandomFeatures
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.numerics.logistic import finite_logit, finite_logit_many, sigmoid
 from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Snapshot
 from aioli.states.forest.kinds import MEMBERS
-from aioli.states.forest.single_row import prepared_play_odds
+from aioli.states.forest.single_row import prepared_consult_odds, prepared_play_odds
 from aioli.states.forest.state import ForestState
 
 __all__ = ["Companion", "ForestCompanion", "KernelCompanion"]
@@ -54,12 +55,16 @@ class Companion(ABC):
         NaN is for a member that has nothing to say of its own: it is heard as if it said what the linear experts do.
         """
 
-    def consult_row(self, X: Matrix, out: Matrix) -> None:
-        """Write each member's log-odds of the only row of X, as `consult` returns them; changes nothing.
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X.
 
-        Where a companion can do so in less time than `consult` takes, it has a way of its own.
+        A companion that does so in less time than `consult` takes has a call of its own.
         """
-        out[...] = self.consult(X)
+
+        def consult() -> None:
+            out[...] = self.consult(X.copy())  # it may keep what it is given
+
+        return consult
 
     @abstractmethod
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
@@ -104,12 +109,20 @@ class ForestCompanion(Companion):
             return np.zeros((len(X), len(self.names)))
         return self._state.consult_odds(X)
 
-    def consult_row(self, X: Matrix, out: Matrix) -> None:
-        """Write each member's log-odds of the only row of X, as `consult` returns them; changes nothing."""
-        if self._state is not None:
-            self._state.consult_odds(X, out)
-        else:
-            out.fill(0.0)
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+        state: ForestState | None = None
+        consult_trees: Callable[[], None] = partial(out.fill, 0.0)
+
+        def consult() -> None:
+            nonlocal state, consult_trees
+            if self._state is not state:
+                state = self._state
+                assert state is not None  # trees that have begun stay
+                consult_trees = prepared_consult_odds(state, X, out)
+            consult_trees()
+
+        return consult
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
@@ -166,11 +179,17 @@ class KernelCompanion(Companion):
         with self._products(near):
             return self._learner.logits_of_checked(near)[:, None]
 
-    def consult_row(self, X: Matrix, out: Matrix) -> None:
-        """Write the log-odds of the only row of X, as `consult` returns them; changes nothing."""
-        near = _within_reach(X)
-        said = self._learner.logit_of_row_checked(near)
-        out[0, 0] = self.consult(near).item() if said is None else said
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+        near = np.empty(X.shape)
+        approach = bound(write_within_reach, X, near)
+
+        def consult() -> None:
+            approach()
+            said = self._learner.logit_of_row_checked(near)
+            out[0, 0] = self.consult(near).item() if said is None else said
+
+        return consult
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
@@ -182,9 +201,10 @@ class KernelCompanion(Companion):
     def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
         near = np.empty(X.shape)
+        approach = bound(write_within_reach, X, near)
 
         def play() -> None:
-            write_within_reach(X, near)
+            approach()
             said = self._learner.play_row_checked(near, y, weights)
             out[0, 0] = self.play(near, y, weights).item() if said is None else finite_logit(sigmoid(said))
 

@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -27,6 +28,9 @@ class Members:
         None of which has learned from a row.
     """
 
+    _row: PreparedRow | None  # through which single rows are learned
+    _spare: list[PreparedRow | None]  # with which no thread predicts; in a copy, None stands for each
+
     def __init__(self, companions: Sequence[Companion]) -> None:
         self.companions: list[Companion | None] = list(companions)  # None has retired
         self.fresh = copy.deepcopy(list(companions))
@@ -34,7 +38,7 @@ class Members:
         ends = list(itertools.accumulate(map(len, self.names), initial=1))
         self.count = ends[-1]  # of the members, the linear experts among them
         self._parts = [slice(first, last) for first, last in itertools.pairwise(ends)]
-        self._row: PreparedRow | None = None  # of the companions that play
+        self._forget_prepared()
 
     @property
     def places(self) -> list[list[int]]:
@@ -54,17 +58,24 @@ class Members:
     def consult(self, X: Matrix, linear: Vector) -> Matrix:
         """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
         if len(X) == 1:
-            return self.consult_row(X, linear.item())
+            return self.consult_row(X[0], linear.item())
         return self._heard(linear, lambda companion: companion.consult(X))
 
-    def consult_row(self, X: Matrix, linear: float) -> Matrix:
-        """Return the log-odds of every member, as if the only row of X came next, given those of the linear experts."""
-        Z = np.zeros((1, self.count))
-        Z[0, 0] = linear
-        for part, companion in zip(self._parts, self.companions, strict=True):
-            if companion is not None:
-                companion.consult_row(X, Z[:, part])
-        fill_abstentions(Z)
+    def consult_row(self, x: Vector, linear: float) -> Matrix:
+        """Return the log-odds of every member, as if the row came next, given those of the linear experts.
+
+        Each thread takes a prepared row of its own, and hands it back.
+        """
+        spare = self._spare  # a list that is replaced takes back what nobody will use
+        try:
+            row = spare.pop()
+        except IndexError:
+            row = None
+        if row is None:
+            row = PreparedRow(x.size, self.companions, self._parts, learned=False)
+        row.hear(x, linear, math.nan)
+        Z = row.Z.copy()
+        spare.append(row)
         return Z
 
     def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
@@ -79,9 +90,13 @@ class Members:
     def play_row(self, x: Vector, linear: float, y: float) -> PreparedRow:
         """Let the companions learn a row of weight 1; return what every member said of it before the label."""
         if self._row is None:
-            self._row = PreparedRow(x.size, self.companions, self._parts)
-        self._row.play(x, linear, y)
+            self._row = PreparedRow(x.size, self.companions, self._parts, learned=True)
+        self._row.hear(x, linear, y)
         return self._row
+
+    def _forget_prepared(self) -> None:
+        """Let prepared rows go, since a companion joins, leaves or grows."""
+        self._row, self._spare = None, []
 
     def _heard(self, linear: Vector, say: Callable[[Companion], Matrix]) -> Matrix:
         """Return the log-odds of every member, given those of the linear experts.
@@ -112,18 +127,20 @@ class Members:
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
-        self._row = None
+        self._forget_prepared()
         for companion in self.companions:
             if companion is not None:
                 companion.grow(columns)
 
     def retire(self, companion: int) -> None:
         """Let the companion of this number play no more."""
-        self.companions[companion] = self._row = None
+        self.companions[companion] = None
+        self._forget_prepared()
 
     def begin_anew(self) -> None:
         """Let all companions play, as if they had seen no row."""
-        self.companions, self._row = list(copy.deepcopy(self.fresh)), None
+        self.companions = list(copy.deepcopy(self.fresh))
+        self._forget_prepared()
 
     def snapshots(self) -> dict[str, Snapshot]:
         """Return what each companion that plays remembers."""
@@ -132,7 +149,7 @@ class Members:
 
     def recall(self, snapshot: Snapshot) -> None:
         """Let companions go on from what they remembered; those of which there is nothing have retired."""
-        self._row = None
+        self._forget_prepared()
         for i, companion in enumerate(self.companions):
             part = snapshot.parts.get(f"companion{i}")
             self.companions[i] = None if companion is None or part is None else companion.recalled(part)

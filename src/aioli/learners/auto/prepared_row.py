@@ -6,15 +6,16 @@ from collections.abc import Sequence
 import numpy as np
 
 from aioli.learners.auto.companions import Companion
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 
 __all__ = ["PreparedRow", "fill_abstentions"]
 
 
 class PreparedRow:
-    """Holds room for a row of weight 1 and for what every member says of it, and the calls that play it.
+    """Holds room for a row of weight 1 and for what every member says of it, and the calls by which they do.
 
-    It plays what `Members.play` does, to the last bit, and is made anew whenever a companion joins, leaves or grows.
+    It does what `Members.play` or `Members.consult` does, to the last bit, and is made anew whenever a companion joins,
+    leaves or grows. It is for one thread at a time.
 
     Parameters
     ----------
@@ -24,6 +25,8 @@ class PreparedRow:
         Those that play, None in place of one that has retired.
     parts
         The places of each companion's members; place 0 is the linear experts'.
+    learned
+        Whether the row is learned, or only asked about.
 
     Attributes
     ----------
@@ -31,21 +34,26 @@ class PreparedRow:
         What every member said of the last row, its label and its weight; the next row overwrites them.
     """
 
-    def __init__(self, width: int, companions: Sequence[Companion | None], parts: Sequence[slice]) -> None:
+    def __init__(
+        self, width: int, companions: Sequence[Companion | None], parts: Sequence[slice], learned: bool
+    ) -> None:
         X, y, weights = np.empty((1, width)), np.empty(1), np.ones(1)
         Z = np.zeros((1, parts[-1].stop))
         self.Z, self.y, self.weights = Z, y, weights
         playing = [(part, each) for part, each in zip(parts, companions, strict=True) if each is not None]
-        calls = [companion.prepared(X, y, weights, Z[:, part]) for part, companion in playing]
+        calls = [
+            each.prepared(X, y, weights, Z[:, part]) if learned else each.prepared_consult(X, Z[:, part])
+            for part, each in playing
+        ]
+        calls.append(bound(fill_abstentions, Z))
 
-        def play_all(x: Vector, linear: float, label: float) -> None:
+        def hear_all(x: Vector, linear: float, label: float) -> None:
             begin_row(x, linear, label, X, y, Z)
             for call in calls:
                 call()
-            fill_abstentions(Z)
 
         # A function: whoever measures a learner's memory, as River does, goes past it; the calls hold all of Numba.
-        self.play = play_all
+        self.hear = hear_all
 
     def __deepcopy__(self, _memo: dict[int, object]) -> None:
         """Return None: the calls play the companions that they were made for, and a copy makes its own."""

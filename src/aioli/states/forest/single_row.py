@@ -13,7 +13,7 @@ from aioli.states.forest.loops import consult_rows, play_rows, write_odds
 from aioli.states.forest.ranks import rank_rows
 from aioli.states.forest.state import Codes, ForestState
 
-__all__ = ["prepared_consult", "prepared_play", "prepared_play_odds"]
+__all__ = ["prepared_consult", "prepared_consult_odds", "prepared_play", "prepared_play_odds"]
 
 
 def prepared_play(state: ForestState, X: Matrix, codes: Codes, weights: Vector, out: Cube) -> Callable[[], None]:
@@ -70,3 +70,15 @@ def prepared_consult(state: ForestState, X: Matrix, out: Cube) -> Callable[[], N
         consult_trees(state.rows)
 
     return consult
+
+
+def prepared_consult_odds(state: ForestState, X: Matrix, out: Matrix) -> Callable[[], None]:
+    """Return the call that writes what is said of the row of two classes, as `ForestState.consult_odds` does."""
+    said = np.empty((1, len(MEMBERS), 2))
+    consult, write = prepared_consult(state, X, said), bound(write_odds, said, out)
+
+    def consult_odds() -> None:
+        consult()
+        write()
+
+    return consult_odds

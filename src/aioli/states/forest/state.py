@@ -89,9 +89,9 @@ class ForestState:
         """Whether there is room for another row, and no ranks are made after it, as they are at some powers of 2."""
         return self._spare > 0 and self.rows & (self.rows + 1) != 0
 
-    def consult_odds(self, X: Matrix, out: Matrix | None = None) -> Matrix:
-        """Return what `consult` does, of two classes, as log-odds: rows × members, in `out` where it is given."""
-        return _log_odds(self.consult(X), out)
+    def consult_odds(self, X: Matrix) -> Matrix:
+        """Return what `consult` does, of two classes, as log-odds: rows × members."""
+        return _log_odds(self.consult(X))
 
     def play_odds(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Return what `play` does, of two classes, as log-odds: rows × members."""
@@ -299,8 +299,8 @@ def most_nodes(width: int, classes: int, trees: int) -> int:
     return int(max(3, min(MOST_NODES, ROOM // (8 * trees * (record_size(classes) + 2 * width)))))
 
 
-def _log_odds(said: Matrix, out: Matrix | None = None) -> Matrix:
+def _log_odds(said: Matrix) -> Matrix:
     """Return the log-odds of the second of two classes."""
-    Z = np.empty(said.shape[:2]) if out is None else out
+    Z = np.empty(said.shape[:2])
     write_odds(np.ascontiguousarray(said), Z)  # before there are trees, one line is broadcast to all
     return Z
