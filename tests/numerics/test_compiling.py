@@ -140,6 +140,23 @@ def test_what_does_not_fit_the_signature_is_refused() -> None:
         fresh()(np.zeros(2))
 
 
+def total(x: Vector, y: float) -> float:
+    return float(x[0] + y)
+
+
+def test_a_bound_call_returns_what_the_call_does_and_still_refuses_numbers_of_another_size() -> None:
+    x = np.array([2.0])
+    add = compiled("f8(f8[::1],f8)")(total)
+    again = compiling.bound(add, x)
+    assert again(3.0) == add(x, 3.0) == 5.0
+    x[0] = 4.0
+    assert again(3.0) == 7.0
+    assert compiling.bound(total, x, 3.0)() == 7.0  # as where Numba has been told to compile nothing
+    for wrong in (np.array([2.0], np.float32), [2.0], None):
+        with pytest.raises((TypeError, ValueError)):
+            compiling.bound(add, wrong)(3.0)
+
+
 def test_compiling_is_announced_while_it_happens_once_and_only_where_the_code_is_not_in_the_cache(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -15,6 +15,7 @@ from aioli.numerics.code_cache import CodeCache, Numba, keep_code
 from aioli.numerics.inner_code import compiler, inner_compiler, register, set_environments
 
 Function = TypeVar("Function", bound=Callable[..., object])
+Result = TypeVar("Result")
 
 Vector = NDArray[np.float64]
 Matrix = NDArray[np.float64]
@@ -131,6 +132,28 @@ def prepare(function: Callable[..., object]) -> None:
     if not isinstance(function, FunctionType):
         loop = cast(Dispatcher, function)
         _load(loop, loop.signature)
+
+
+def bound(function: Callable[..., Result], *arguments: object) -> Callable[..., Result]:
+    """Return the call of a compiled function with these first arguments, for whoever calls it again and again.
+
+    There is code for one signature alone, and the call does not look for it by the types of what it is given: that is a
+    quarter of what it would cost. So it is for arrays of one's own, which are as the signature says and not read-only:
+    only the size of their numbers is still checked. `tests/learners/test_bound_calls.py` lets learners check the rest.
+    """
+    return partial(_entry_of(function), *arguments)
+
+
+@cache
+def _entry_of(function: Callable[..., Result]) -> Callable[..., Result]:
+    """Return what a function's call ends in: compiled code that takes Python's arguments."""
+    if isinstance(function, FunctionType):  # Numba has been told to compile nothing
+        return function
+    loop = cast(Dispatcher, function)
+    _load(loop, loop.signature)
+    (made,) = loop.overloads.values()
+    entry: Callable[..., Result] = made.entry_point
+    return entry
 
 
 def name_of(function: Callable[..., object]) -> str:

@@ -54,6 +54,7 @@ sigmoid_many = elementwise(sigmoid, "f8(f8)")
 logit_many = elementwise(logit, "f8(f8)")
 
 
+@compiled("f8(f8)")
 def finite_logit(p: float) -> float:
     """Return the log-odds of a probability, 0 and 1 being read as the normal numbers next to them. O(1)."""
     return logit(min(max(p, LEAST), MOST))

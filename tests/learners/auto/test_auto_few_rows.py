@@ -1,5 +1,9 @@
 """Auto's short ways for one row and for few, while companions play: the same game as of many rows, but for rounding."""
 
+import copy
+import pickle
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -85,6 +89,39 @@ def test_a_refused_row_or_label_changes_nothing_on_the_short_way() -> None:
         learner.learn(X[0], 1, announced=ticket)
 
 
+@pytest.mark.parametrize("budget", ["fast", "usual"])
+def test_another_learners_announcement_is_refused_by_one_that_has_announced_nothing(budget: str) -> None:
+    X, y = crossed(40)
+    learner, other = Auto(budget=budget), Auto(budget=budget)
+    for each in (learner, other):
+        each.learn_many(X, y)
+    with pytest.raises(AnnouncementRefused):
+        learner.learn(X[0], 1, announced=other.announce(X[0]))
+    assert learner.rounds == 40
+
+
+def first_column(X: Matrix) -> Vector:
+    """Play as a guest: what cannot be saved is copied part by part."""
+    return np.asarray(1.0 / (1.0 + np.exp(-X[:, 0])))
+
+
+@pytest.mark.parametrize("again", [copy.deepcopy, lambda learner: pickle.loads(pickle.dumps(learner))])
+@pytest.mark.parametrize("guests", [(), (first_column,)])
+def test_a_copy_made_between_single_rows_shares_nothing_with_its_original(
+    again: Callable[[Auto], Auto], guests: tuple[object, ...]
+) -> None:
+    X, y = crossed(90)
+    learner, alone = Auto(guests=guests), Auto(guests=guests)
+    for x, label in zip(X[:50], y[:50], strict=True):
+        learner.learn(x, label)
+        alone.learn(x, label)
+    copied = again(learner)
+    for x, label in zip(X[70:], y[70:], strict=True):
+        copied.learn(x, label)
+    said = [learner.learn(x, label) for x, label in zip(X[50:], y[50:], strict=True)]
+    assert said == [alone.learn(x, label) for x, label in zip(X[50:], y[50:], strict=True)]
+
+
 def test_one_row_is_counted_as_many_are() -> None:
     rng = np.random.default_rng(0)
     one, many = (auditions.Auditions([[1, 2], [3]]) for _ in range(2))
@@ -95,7 +132,7 @@ def test_one_row_is_counted_as_many_are() -> None:
         Z, label = rng.normal(size=(1, 4)), float(rng.integers(2))
         losses = np.log1p(np.exp(np.where(label == 1.0, -Z, Z)))
         linear, loss = losses[0, 0], losses[0, 2]
-        one.count_row(Z, label, linear, loss, delay > 0.0, delay)
+        one.count_row(Z, label, Z.item(0), Z.item(2), delay > 0.0, delay)
         many.losses += ones @ losses
         many.count_gains(np.array([linear - loss]), np.array([linear]), ones, np.array([delay]))
         many.count(np.array([loss]), ones, late=delay > 0.0)

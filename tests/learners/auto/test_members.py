@@ -54,3 +54,34 @@ def test_every_companion_is_heard_in_its_place_and_a_guest_by_the_callers_thread
     assert_array_equal(members.consult(X, linear), expected)
     assert_array_equal(members.play(X, linear, np.ones(rows), np.ones(rows)), expected)
     assert companions[1].asked_by == [threading.get_ident()] * 2
+
+
+class Keeps(Says):
+    """Keep what it is given, as a companion that is fitted later does."""
+
+    def __init__(self) -> None:
+        super().__init__(1.0, False)
+        self.kept: list[tuple[Matrix, Vector, Vector]] = []
+
+    def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
+        self.kept.append((X, y, weights))
+        return super().play(X, y, weights)
+
+
+def test_a_companion_without_a_way_for_single_rows_is_given_each_in_arrays_of_its_own() -> None:
+    companion = Keeps()
+    members = Members([companion, Says(2.0, False)])
+    for t in range(3):
+        said = members.play_row(np.full(2, float(t)), 0.5, t % 2)
+        assert_array_equal(said.Z, [[0.5, 1.0, 2.0]])
+    assert_array_equal(np.concatenate([X for X, _, _ in companion.kept]), [[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]])
+    assert [(y.item(), weight.item()) for _, y, weight in companion.kept] == [(0.0, 1.0), (1.0, 1.0), (0.0, 1.0)]
+
+
+def test_a_companion_that_retires_is_not_asked_about_a_single_row_any_more() -> None:
+    companions = [Says(1.0, False), Says(2.0, False)]
+    members = Members(companions)
+    members.play_row(np.zeros(2), 0.5, 1.0)
+    members.retire(0)
+    assert_array_equal(members.play_row(np.zeros(2), 0.5, 1.0).Z, [[0.5, 0.0, 2.0]])
+    assert [len(companion.asked_by) for companion in companions] == [1, 2]

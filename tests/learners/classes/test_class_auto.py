@@ -90,6 +90,21 @@ def test_what_is_predicted_is_announced_next_and_predicting_changes_nothing() ->
     assert_allclose(learner.learn(X[200], y[200]), said[0], rtol=1e-12)
 
 
+@pytest.mark.parametrize("classes", ["any", NAMES])
+def test_one_row_predicted_between_others_is_predicted_as_by_a_copy_that_prepared_nothing(classes: Classes) -> None:
+    X, y = blobs(420)
+    learner = ClassAuto(classes=classes)
+    for t in range(300):
+        learner.learn(X[t], y[t])
+        if t % 20 == 0:
+            assert_array_equal(learner.predict(X[t + 1]), copy.deepcopy(learner).predict(X[t + 1]))
+    learner.learn_many(X[300:400], y[300:400])
+    assert_array_equal(learner.predict(X[400]), copy.deepcopy(learner).predict(X[400]))
+    learner.grow(1)
+    wider = np.append(X[401], 1.0)
+    assert_array_equal(learner.predict(wider), copy.deepcopy(learner).predict(wider))
+
+
 def test_a_snapshot_goes_on_bit_for_bit_and_copies_do() -> None:
     X, y = blobs(K=8)
     learner = ClassAuto(classes="any")

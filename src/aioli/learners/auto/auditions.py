@@ -118,12 +118,13 @@ class Auditions:
                 totals[[OPEN_ROWS, OPEN_GAIN]] = 0.0
             begin = part.stop
 
-    def count_row(self, Z: Matrix, y: float, linear: float, loss: float, late: bool, delay: float) -> None:
+    def count_row(self, Z: Matrix, y: float, linear: float, said: float, late: bool, delay: float) -> None:
         """Count one row of weight 1 while companions play: what `count_gains` and `count` do, and the members' losses.
 
-        Z is what each member said; `late` says whether the loss is counted where it was announced.
+        Z is what each member says, `linear` what the linear experts and `said` what the whole announced, as log-odds;
+        `late` says whether the loss is counted where it was announced.
         """
-        count_row(self.totals, self.losses, Z[0], y, linear, loss, float(late), delay)
+        count_row(self.totals, self.losses, Z, y, linear, said, late, delay)
 
     def begins_anew(self) -> bool:
         """Review where nobody plays: whether the linear experts' loss has risen, or rows have become many more."""
@@ -195,17 +196,18 @@ class Auditions:
         self.silent[...] = given.array("silent", self.silent.shape)
 
 
-@compiled("void(f8[::1],f8[::1],f8[::1],f8,f8,f8,f8,f8)")
+@compiled("void(f8[::1],f8[::1],f8[:,::1],f8,f8,f8,b1,f8)")
 def count_row(
-    totals: Vector, losses: Vector, z: Vector, y: float, linear: float, loss: float, late: float, delay: float
+    totals: Vector, losses: Vector, Z: Matrix, y: float, linear: float, said: float, late: bool, delay: float
 ) -> None:
     """Count a row of weight 1, as `Auditions.count_row` says. O(members)."""
-    for i in range(z.size):
-        losses[i] += log_loss(z[i], y)
-    gain = linear - loss
+    for i in range(Z.shape[1]):
+        losses[i] += log_loss(Z[0, i], y)
+    linear_loss, loss = log_loss(linear, y), log_loss(said, y)
+    gain = linear_loss - loss
     if totals[ROUNDS] - totals[BEGUN] >= SETTLED:
         totals[GAINED] += gain
-        totals[AT_STAKE] += linear
+        totals[AT_STAKE] += linear_loss
         if delay == 0.0:
             totals[SEEN] += 1.0
             totals[SQUARES] += gain * gain
@@ -218,4 +220,5 @@ def count_row(
                 totals[OPEN_ROWS] = totals[OPEN_GAIN] = 0.0
     totals[ROUNDS] += 1.0
     totals[LOSS] += loss
-    totals[LATE] += late
+    if late:
+        totals[LATE] += 1.0

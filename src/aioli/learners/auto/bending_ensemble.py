@@ -23,7 +23,7 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
 from aioli.states.mixture.views import LONGEST
-from aioli.streams.rows import Rows, as_label, as_logits, as_weights, is_logit
+from aioli.streams.rows import LABELS, Rows, as_label, as_logits, as_weights, is_logit
 
 __all__ = ["BendingEnsemble"]
 
@@ -73,11 +73,11 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        if isinstance(x, np.ndarray) and self._is_row(x):
-            z = self.dense.predict_logit(x)  # refuses what is no row
-            if self._members.none_plays:
-                return z
-            return self._combination.logits(self._members.consult(x[None], np.array([z]))).item()
+        if type(x) is np.ndarray:
+            z = self.dense.logit_of_row(x)
+            if z is not None:
+                alone = self._members.none_plays
+                return z if alone else self._combination.logits(self._members.consult_row(x, z)).item()
         return super().predict_logit(x)
 
     def announce(self, x: object) -> Announcement:
@@ -96,11 +96,12 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        if weight == 1.0 and isinstance(x, np.ndarray) and self._is_row(x):
+        if weight == 1.0 and type(x) is np.ndarray:
             if announced is None and (logit is None or is_logit(logit)):
-                p = self.dense.learn(x, y)  # refuses what is no row, or no label
-                return self._learn_with(x, as_label(y), finite_logit(p), logit)
-            if announced is not None and logit is None and is_logit(announced.logit):
+                p = self.dense.learn_row(x, y)
+                if p is not None:
+                    return self._learn_with(x, LABELS[y], finite_logit(p), logit)
+            elif announced is not None and logit is None and is_logit(announced.logit) and self._is_row(x):
                 p_announced = self._learn_row_announced(x, as_label(y), announced)
                 if p_announced is not None:
                     return p_announced
@@ -127,16 +128,19 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def _learn_with(self, x: Vector, y: float, z: float, logit: float | None, late: LateRows | None = None) -> float:
         """Learn one row that the linear experts have learned, of which they said z; return what was announced."""
-        label, one, now = np.array([y]), np.ones(1), np.array([z]) if late is None else late.in_time
+        now = z if late is None else late.in_time.item()
         if self._members.none_plays:
             said = z if logit is None else logit
-            self._auditions.losses[0] += log_loss(now.item(), y)
-            self._auditions.count(np.array([log_loss(said, y)]), one, late=logit is not None)
+            self._auditions.losses[0] += log_loss(now, y)
+            self._auditions.count(np.array([log_loss(said, y)]), np.ones(1), late=logit is not None)
         else:
-            Z = self._members.play(x[None], now, label, one)
-            answered, delay = self._answered(Z, label, one, late), 0.0 if late is None else late.delay.item()
-            said = answered.item() if logit is None else logit
-            self._auditions.count_row(Z, y, log_loss(z, y), log_loss(said, y), logit is not None, delay)
+            row = self._members.play_row(x, now, y)
+            if late is None and self._combination.late is None:
+                answered = self._combination.answer_row(row.Z, row.y, row.weights)
+            else:
+                answered = self._answered(row.Z, row.y, row.weights, late).item()
+            said, delay = answered if logit is None else logit, 0.0 if late is None else late.delay.item()
+            self._auditions.count_row(row.Z, y, z, said, logit is not None, delay)
         self._review_when_due()
         return sigmoid(said)
 
@@ -329,7 +333,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         dismissed = [companion is not None and companion.dismissed for companion in companions]
         unsettled = [companion is not None and companion.unsettled for companion in companions]
         for leaving in self._auditions.retiring(playing, dismissed, self._combination.negligible(), unsettled):
-            companions[leaving] = None
+            self._members.retire(leaving)
             for member in self._auditions.members[leaving]:
                 self._combination.retire(member)
 

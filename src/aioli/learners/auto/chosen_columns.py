@@ -21,6 +21,7 @@ A column that matters only multiplied with others passes no test: the experts th
 Nor can any learner know at the first row which k of d columns matter: that costs about $\ln\binom dk$ nats.
 """
 
+import math
 from collections.abc import Callable
 from typing import Self
 
@@ -31,6 +32,7 @@ from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.learners.auto.column_tests import Columns, columns_that_matter
 from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.copying import copy_record
 from aioli.numerics.logistic import finite_logit, finite_logit_many
 from aioli.snapshots.tree import Array, Snapshot
 
@@ -38,7 +40,7 @@ __all__ = ["ChosenColumns"]
 
 FIRST, LAST = 16, 4096  # rows at the first and at the last choice
 OFTEN = 256  # rows below which there is a choice between powers of two as well: it then changes most and costs least
-NOTHING = np.full((1, 1), np.nan)  # the answer for one row where there is no ensemble
+NOTHING = math.nan  # the answer where there is no ensemble
 ROOM = 1 << 24  # bytes of rows that are kept at most: with wide rows, the last choice comes sooner
 
 
@@ -66,17 +68,21 @@ class ChosenColumns(Companion):
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
         if self._ensemble is None:
-            return np.full((len(X), 1), np.nan)
-        rows = np.ascontiguousarray(X[:, self._columns])
-        if len(rows) == 1:  # `predict_logit` is faster for a single row
-            return np.array([[self._ensemble.predict_logit(rows[0])]])
-        return self._ensemble.predict_logit_many(rows)[:, None]
+            return np.full((len(X), 1), NOTHING)
+        return self._ensemble.predict_logit_many(np.ascontiguousarray(X[:, self._columns]))[:, None]
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+
+        def consult() -> None:
+            chosen = self._ensemble
+            out[0, 0] = NOTHING if chosen is None else chosen.predict_logit(X[0, self._columns])
+
+        return consult
 
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
-        if len(X) == 1 and self._ensemble is None and self._kept_at_once(X, y, weights):
-            return NOTHING
-        said = np.full((len(X), 1), np.nan)
+        said = np.full((len(X), 1), NOTHING)
         first = 0
         while first < len(X):
             due = self._due(X.shape[1])
@@ -93,6 +99,20 @@ class ChosenColumns(Companion):
                 self._choose()
         return said
 
+    def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
+
+        def play() -> None:
+            chosen = self._ensemble
+            if not self._kept_at_once(X, y, weights):
+                out[...] = self.play(X, y, weights)
+            elif chosen is None:
+                out[0, 0] = NOTHING
+            else:
+                out[0, 0] = finite_logit(chosen.learn(X[0, self._columns], y.item()))
+
+        return play
+
     @property
     def unsettled(self) -> bool:
         """Whether an ensemble plays whose columns a later choice may change."""
@@ -105,15 +125,15 @@ class ChosenColumns(Companion):
 
     def _kept_at_once(self, X: Matrix, y: Vector, weights: Vector) -> bool:
         """Keep one row if there is room and no choice is due, or count it after the last choice; return whether so."""
-        due = self._due(X.shape[1])
-        if due is None:
-            self._table = None
-        elif self._table is None or self._rows + 1 >= due or self._rows >= len(self._table):
+        table, rows = self._table, self._rows
+        if table is None:
+            if not rows:
+                return False
+        elif rows + 1 >= len(table):  # the table has room up to the next choice, and no more
             return False
         else:
-            row = self._table[self._rows]
-            row[:-2], row[-2], row[-1] = X[0], y[0], weights[0]
-        self._rows += 1
+            copy_record(X, y, weights, table, rows)
+        self._rows = rows + 1
         return True
 
     def _keep(self, due: int, X: Matrix, y: Vector, weights: Vector) -> None:
@@ -131,7 +151,8 @@ class ChosenColumns(Companion):
         """Add new columns to the rows kept, 0 in all of them: the next choice may take them."""
         if self._table is not None:
             last = self._table.shape[1] - 2
-            self._table = np.insert(self._table, [last] * columns, 0.0, axis=1)
+            # without room for more: for wider rows, the next choice may be the last, or not come
+            self._table = np.insert(self._table[: self._rows], [last] * columns, 0.0, axis=1)
 
     def snapshot(self) -> Snapshot:
         """Return the columns chosen, the ensemble, and the rows kept for the next choice."""

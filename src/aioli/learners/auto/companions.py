@@ -1,18 +1,21 @@
 """Companions of the linear experts: learners of what bends, each heard by the log-odds of its members."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial
 from typing import Self
 
 import numpy as np
 
 from aioli.errors import SnapshotRefused
 from aioli.learners.kernel.random_features import RandomFeatures
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.numerics.logistic import finite_logit, finite_logit_many, sigmoid
 from aioli.numerics.threads import one_blas_thread
 from aioli.snapshots.tree import Snapshot
 from aioli.states.forest.kinds import MEMBERS
+from aioli.states.forest.single_row import prepared_consult_odds, prepared_play_odds
 from aioli.states.forest.state import ForestState
 
 __all__ = ["Companion", "ForestCompanion", "KernelCompanion"]
@@ -52,9 +55,31 @@ class Companion(ABC):
         NaN is for a member that has nothing to say of its own: it is heard as if it said what the linear experts do.
         """
 
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X.
+
+        A companion that does so in less time than `consult` takes has a call of its own.
+        """
+
+        def consult() -> None:
+            out[...] = self.consult(X.copy())  # it may keep what it is given
+
+        return consult
+
     @abstractmethod
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
+
+    def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`.
+
+        Its weight is 1. A companion that plays single rows in less time than `play` takes has a call of its own.
+        """
+
+        def play() -> None:
+            out[...] = self.play(X.copy(), y.copy(), weights.copy())  # it may keep what it is given
+
+        return play
 
     @abstractmethod
     def grow(self, columns: int) -> None:
@@ -84,11 +109,34 @@ class ForestCompanion(Companion):
             return np.zeros((len(X), len(self.names)))
         return self._state.consult_odds(X)
 
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+        state: ForestState | None = None
+        consult_trees: Callable[[], None] = partial(out.fill, 0.0)
+
+        def consult() -> None:
+            nonlocal state, consult_trees
+            if self._state is not state:
+                state = self._state
+                assert state is not None  # trees that have begun stay
+                consult_trees = prepared_consult_odds(state, X, out)
+            consult_trees()
+
+        return consult
+
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
+        return self._begun(X.shape[1]).play_odds(X, y, weights)
+
+    def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
+        return prepared_play_odds(self._begun(X.shape[1]), X, y, weights, out)
+
+    def _begun(self, width: int) -> ForestState:
+        """Return the state of the trees, which begins with the first row."""
         if self._state is None:
-            self._state = ForestState(X.shape[1], 2, self.trees)
-        return self._state.play_odds(X, y, weights)
+            self._state = ForestState(width, 2, self.trees)
+        return self._state
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
@@ -131,16 +179,36 @@ class KernelCompanion(Companion):
         with self._products(near):
             return self._learner.logits_of_checked(near)[:, None]
 
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+        near = np.empty(X.shape)
+        approach = bound(write_within_reach, X, near)
+
+        def consult() -> None:
+            approach()
+            said = self._learner.logit_of_row_checked(near)
+            out[0, 0] = self.consult(near).item() if said is None else said
+
+        return consult
+
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the log-odds of each row before its label."""
         near = _within_reach(X)
-        if len(near) == 1 and weights.item() == 1.0:
-            said = self._learner.play_row_checked(near, y, weights)
-            if said is not None:
-                return np.array([[finite_logit(sigmoid(said))]])
         stakes = np.minimum(weights, self._learner._base.heaviest)
         with self._products(near):
             return finite_logit_many(self._learner.play_checked(near, y, stakes))[:, None]
+
+    def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
+        near = np.empty(X.shape)
+        approach = bound(write_within_reach, X, near)
+
+        def play() -> None:
+            approach()
+            said = self._learner.play_row_checked(near, y, weights)
+            out[0, 0] = self.play(near, y, weights).item() if said is None else finite_logit(sigmoid(said))
+
+        return play
 
     def _products(self, X: Matrix) -> AbstractContextManager[None]:
         """Keep BLAS to one thread where rows need it: a product on two may round apart from one on one."""
@@ -171,4 +239,14 @@ class KernelCompanion(Companion):
 
 def _within_reach(X: Matrix) -> Matrix:
     """Return the rows with cells of which random features can be made."""
-    return np.asarray(np.minimum(np.maximum(X, -FARTHEST), FARTHEST))  # np.clip costs more on few rows
+    near = np.empty(X.shape)
+    write_within_reach(X, near)
+    return near
+
+
+@compiled("void(f8[:,::1],f8[:,::1])")
+def write_within_reach(X: Matrix, near: Matrix) -> None:
+    """Write the rows with cells of which random features can be made. O(d) a row."""
+    for t in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            near[t, j] = min(max(X[t, j], -FARTHEST), FARTHEST)

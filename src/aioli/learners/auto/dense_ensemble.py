@@ -1,5 +1,6 @@
 """The ensemble of AIOLI experts that `Auto` plays on dense rows of up to some thousand columns."""
 
+import contextlib
 import math
 from collections.abc import Sequence
 from typing import Self
@@ -56,20 +57,24 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes. O(K d²)."""
-        if self._predicting is not None and type(x) is ndarray:
-            try:
-                late = self._late
-                if late is None:
-                    z = predict_row(*self._predicting, x)
-                else:
-                    z = announce_row_late(
-                        *self._predicting, late.numbers, late.experts, late.stacker, x, self._nothing.copy()
-                    )
-                if not math.isnan(z):
-                    return z
-            except TypeError:  # another type of number, or another layout
-                pass
-        return float(self._logits(self._rows(x, single=True))[0])
+        z = self.logit_of_row(x) if type(x) is ndarray else None
+        return float(self._logits(self._rows(x, single=True))[0]) if z is None else z
+
+    def logit_of_row(self, x: Vector) -> float | None:
+        """Return the log-odds of one row as if it came next; None where the row must go through the border."""
+        if self._predicting is None:
+            return None
+        late = self._late
+        try:
+            if late is None:
+                z = predict_row(*self._predicting, x)
+            else:
+                z = announce_row_late(
+                    *self._predicting, late.numbers, late.experts, late.stacker, x, self._nothing.copy()
+                )
+        except TypeError:  # another type of number, or another layout
+            return None
+        return None if math.isnan(z) else z
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes. O(K d²)."""
@@ -86,28 +91,44 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
 
         `weight`, `logit` and `announced` as in `AIOLI.learn`.
         """
-        if self._learning is not None and weight == 1.0 and type(x) is ndarray and not self.on_fixed_columns:
-            try:
-                label = LABELS[y]
-                if logit is not None:
-                    p_told = self._learn_one_announced(x, label, logit) if announced is None else None
-                    return self._learn_one(x, y, weight, logit, announced) if p_told is None else p_told
-                if self._late is not None:
-                    p_late = self._learn_one_late(x, label, announced)
-                    if p_late is not None:
-                        return p_late
-                    return self._learn_one(x, y, weight, logit, announced)
-                outcome = learn_row(*self._learning, x, label, IN_TIME, 0)
-                while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
-                    self.states[outcome].factor()
-                    outcome = learn_row(*self._learning, x, label, IN_TIME, outcome)
-                if outcome == DONE:
-                    p: float = self._logits_of_row.item(-1)
-                    self._review_when_due()
-                    return p
-            except (TypeError, KeyError):  # another type of number, another layout, or not a label
-                pass
+        if weight == 1.0 and type(x) is ndarray:
+            p: float | None = None
+            if announced is None:
+                p = self.learn_row(x, y, logit)
+            elif logit is None:
+                with contextlib.suppress(TypeError, KeyError):  # as in `learn_row`
+                    p = self._learn_row_announced(x, LABELS[y], announced)
+            if p is not None:
+                return p
         return self._learn_one(x, y, weight, logit, announced)
+
+    def learn_row(self, x: Vector, y: object, logit: float | None = None) -> float | None:
+        """Learn from one row of weight 1 whose label comes in time, or that was announced with these log-odds.
+
+        Return the probability announced; None, and nothing learned, where the row must go through the border.
+        """
+        learning = self._learning
+        if learning is None or self.on_fixed_columns:
+            return None
+        try:
+            label = LABELS[y]
+            if self._late is not None:
+                late = self._learn_row_late(x, label, self._nothing, math.nan, 0.0) if logit is None else None
+                return None if late is None else late[0]
+            if logit is not None and not is_logit(logit):
+                return None
+            said = IN_TIME if logit is None else logit
+            outcome = learn_row(*learning, x, label, said, 0)
+            while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
+                self.states[outcome].factor()
+                outcome = learn_row(*learning, x, label, said, outcome)
+        except (TypeError, KeyError):  # another type of number, another layout, or not a label
+            return None
+        if outcome != DONE:
+            return None
+        p: float = self._logits_of_row.item(-1)
+        self._review_when_due()
+        return p
 
     # ---- its life
 
@@ -225,34 +246,9 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
                 return np.array([said[0]]), said[1][None]
         return self._announce(Rows(X, intercept=False, widest=LONGEST))
 
-    def _learn_one_announced(self, x: Vector, label: float, logit: float) -> float | None:
-        """Learn one row whose log-odds were announced; return their probability.
-
-        None where the row must go through the border.
-        """
-        learning = self._learning
-        if self._late is not None or learning is None or not is_logit(logit):
-            return None
-        outcome = learn_row(*learning, x, label, logit, 0)
-        while outcome >= 0:  # an expert would lose digits: its state is factored, and it goes on
-            self.states[outcome].factor()
-            outcome = learn_row(*learning, x, label, logit, outcome)
-        if outcome != DONE:
-            return None
-        p: float = self._logits_of_row.item(-1)
-        self._review_when_due()
-        return p
-
     def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
         if self._learning is None or self._late is None or self.on_fixed_columns:
             return None
-        return self._learn_one_late(x, label, announced)
-
-    def _learn_one_late(self, x: Vector, label: float, announced: Late) -> float | None:
-        """Learn one row once rows have been announced; return the probability announced, None where x is refused."""
-        if announced is None:
-            in_time = self._learn_row_late(x, label, self._nothing, math.nan, 0.0)
-            return None if in_time is None else in_time[0]
         if announced.logit != announced.logit:  # which would say that the row comes in time
             return None
         self._ledger.settle_one(announced)

@@ -9,7 +9,8 @@ from functools import partial
 import numpy as np
 
 from aioli.learners.auto.companions import Companion
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.learners.auto.prepared_row import PreparedRow, fill_abstentions
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.snapshots.tree import Snapshot
 
@@ -27,6 +28,9 @@ class Members:
         None of which has learned from a row.
     """
 
+    _row: PreparedRow | None  # through which single rows are learned
+    _spare: list[PreparedRow | None]  # with which no thread predicts; in a copy, None stands for each
+
     def __init__(self, companions: Sequence[Companion]) -> None:
         self.companions: list[Companion | None] = list(companions)  # None has retired
         self.fresh = copy.deepcopy(list(companions))
@@ -34,6 +38,7 @@ class Members:
         ends = list(itertools.accumulate(map(len, self.names), initial=1))
         self.count = ends[-1]  # of the members, the linear experts among them
         self._parts = [slice(first, last) for first, last in itertools.pairwise(ends)]
+        self._forget_prepared()
 
     @property
     def places(self) -> list[list[int]]:
@@ -52,11 +57,46 @@ class Members:
 
     def consult(self, X: Matrix, linear: Vector) -> Matrix:
         """Return the log-odds of every member, as if each row came next, given those of the linear experts."""
+        if len(X) == 1:
+            return self.consult_row(X[0], linear.item())
         return self._heard(linear, lambda companion: companion.consult(X))
 
+    def consult_row(self, x: Vector, linear: float) -> Matrix:
+        """Return the log-odds of every member, as if the row came next, given those of the linear experts.
+
+        Each thread takes a prepared row of its own, and hands it back.
+        """
+        spare = self._spare  # a list that is replaced takes back what nobody will use
+        try:
+            row = spare.pop()
+        except IndexError:
+            row = None
+        if row is None:
+            row = PreparedRow(x.size, self.companions, self._parts, learned=False)
+        row.hear(x, linear, math.nan)
+        Z = row.Z.copy()
+        spare.append(row)
+        return Z
+
     def play(self, X: Matrix, linear: Vector, y: Vector, weights: Vector) -> Matrix:
-        """Let the companions learn the rows; return the log-odds of every member before the labels."""
+        """Let the companions learn the rows; return the log-odds of every member before the labels.
+
+        Those of a single row are overwritten by the next.
+        """
+        if len(X) == 1 and weights[0] == 1.0:
+            return self.play_row(X[0], linear.item(), y.item()).Z
         return self._heard(linear, lambda companion: companion.play(X, y, weights))
+
+    def play_row(self, x: Vector, linear: float, y: float) -> PreparedRow:
+        """Let the companions learn a row of weight 1; return what every member said of it before the label."""
+        if self._row is None:
+            self._row = PreparedRow(x.size, self.companions, self._parts, learned=True)
+        self._row.hear(x, linear, y)
+        return self._row
+
+    def _forget_prepared(self) -> None:
+        """Let prepared rows go, since a companion joins, leaves or grows."""
+        self._row, self._spare = None, []
 
     def _heard(self, linear: Vector, say: Callable[[Companion], Matrix]) -> Matrix:
         """Return the log-odds of every member, given those of the linear experts.
@@ -66,13 +106,6 @@ class Members:
         """
         Z = np.zeros((len(linear), self.count))
         Z[:, 0] = linear
-
-        if len(linear) == 1:
-            for part, companion in zip(self._parts, self.companions, strict=True):
-                if companion is not None:
-                    Z[:, part] = say(companion)
-            fill_abstentions(Z)
-            return Z
 
         def hear(part: slice, companion: Companion) -> None:
             Z[:, part] = say(companion)
@@ -94,13 +127,20 @@ class Members:
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
+        self._forget_prepared()
         for companion in self.companions:
             if companion is not None:
                 companion.grow(columns)
 
+    def retire(self, companion: int) -> None:
+        """Let the companion of this number play no more."""
+        self.companions[companion] = None
+        self._forget_prepared()
+
     def begin_anew(self) -> None:
         """Let all companions play, as if they had seen no row."""
         self.companions = list(copy.deepcopy(self.fresh))
+        self._forget_prepared()
 
     def snapshots(self) -> dict[str, Snapshot]:
         """Return what each companion that plays remembers."""
@@ -109,15 +149,7 @@ class Members:
 
     def recall(self, snapshot: Snapshot) -> None:
         """Let companions go on from what they remembered; those of which there is nothing have retired."""
+        self._forget_prepared()
         for i, companion in enumerate(self.companions):
             part = snapshot.parts.get(f"companion{i}")
             self.companions[i] = None if companion is None or part is None else companion.recalled(part)
-
-
-@compiled("void(f8[:,::1])")
-def fill_abstentions(Z: Matrix) -> None:
-    """Replace NaN, by which a member abstains, with the log-odds of the first member. O(1) each."""
-    for t in range(len(Z)):
-        for i in range(1, Z.shape[1]):
-            if math.isnan(Z[t, i]):
-                Z[t, i] = Z[t, 0]

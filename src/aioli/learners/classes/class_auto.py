@@ -15,7 +15,7 @@ from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
 from aioli.learners.classes.first_two import TwoClasses
 from aioli.learners.classes.more_than_two import ensemble_after_two
-from aioli.learners.classes.prepared_row import PreparedRow
+from aioli.learners.classes.prepared_row import LearnedRow
 from aioli.learners.classes.unseen_class import AllDeclared, UnseenByRow, UnseenClass
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
@@ -93,22 +93,25 @@ class ClassAuto(Remembering, ClassRowsLearner):
         ensemble = self._ensemble
         if ensemble is not None and logits is None and announced is None and weight == 1.0 and type(x) is np.ndarray:
             code = self._labels.code_of(y)
-            if code >= 0 and x.shape == (ensemble.columns,):
-                row = ensemble.prepared()
-                try:
-                    bad = load_rows(x.reshape(1, x.size), row.X, self._widest)
-                except TypeError:  # another type of number, or another layout
-                    bad = 0
-                if bad < 0:
-                    return self._learn_known(ensemble, row, code)
+            row = ensemble.prepared() if code >= 0 else None
+            if row is not None and _load(x, row.X, self._widest):
+                return self._learn_known(ensemble, row, code)
         return super().learn(x, y, weight, logits, announced)
 
-    def _learn_known(self, ensemble: ClassEnsemble, row: PreparedRow, code: int) -> Vector:
+    def predict_logits(self, x: object) -> Vector:
+        """Return the logarithms of `predict`: what to remember, with the row, until a late label comes."""
+        if self._ensemble is not None and type(x) is np.ndarray:
+            X = np.empty((1, self._ensemble.columns))
+            if _load(x, X, self._widest):
+                return np.asarray(self._unseen.announced(self._log_probabilities(X))[0])
+        return super().predict_logits(x)
+
+    def _learn_known(self, ensemble: ClassEnsemble, row: LearnedRow, code: int) -> Vector:
         """Learn from a row of weight 1 that has passed the border, whose class is known."""
         log_p = self._unseen.play_known(np.log(ensemble.play_row(row, code, 1.0)[0]), row.codes)
         self._weights[code] += 1.0
         self._rounds += 1
-        self._loss -= log_p[code].item()
+        self._loss -= log_p.item(code)
         return np.asarray(np.exp(log_p))
 
     # ---- playing
@@ -242,3 +245,13 @@ class ClassAuto(Remembering, ClassRowsLearner):
         experts = f"experts={self.experts}, " if self.experts is not None else ""
         budget = f", budget={self.budget!r}" if self.budget != "usual" else ""
         return f"Auto({experts}classes={self.classes!r}{budget}){self._repr_suffix()}"
+
+
+def _load(x: Vector, X: Matrix, widest: float) -> bool:
+    """Copy a row to the only line of X; return False where x must go through the border."""
+    if x.shape != X.shape[1:]:
+        return False
+    try:
+        return load_rows(x[None], X, widest) < 0
+    except TypeError:  # another type of number, or another layout
+        return False

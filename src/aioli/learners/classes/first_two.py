@@ -77,6 +77,10 @@ class FirstTwoState:
         later = self._later(self.counts[None])
         out[...] = _divided(self.two.predict_logit_many(X), np.repeat(later, len(X), axis=0))
 
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
+        return partial(self.consult, X, out)
+
     def grown(self, width: int, _places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows."""
         larger = type(self).restore(self.snapshot())

@@ -29,7 +29,7 @@ from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.base_learner import Forecaster
 from aioli.learners.kernel.few_rows import FEW, FewRows
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.logistic import finite_logit_many, log_loss, log_loss_many, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
@@ -88,6 +88,7 @@ class BandwidthMixture(Forecaster):
         self.maps: list[Forecaster] = []
         self.combination = Combination(np.ones(len(RATIOS)))
         self._few: FewRows | None = None  # of these maps and this scaling, once there are few rows
+        self._row: tuple[Matrix, Callable[[], float]] | None = None  # arrays of a single row, and what plays it
 
     @property
     def width(self) -> int:
@@ -112,6 +113,14 @@ class BandwidthMixture(Forecaster):
     def logits(self, X: Matrix) -> Vector:
         """Return each row's log-odds, as if it came next; 0 before there is a map."""
         return np.zeros(len(X)) if self.scaling is None else self.combination.logits(self._asked(X))
+
+    def logit_of_row(self, X: Matrix) -> float | None:
+        """Return the log-odds of the only row of X, by one compiled call for all maps, or None: `logits` must."""
+        few = self._few_rows(X)
+        if few is None:
+            return None
+        said: float = self.combination.logits(few.consult(self.combination.mixture.prior, X)).item()
+        return said
 
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
         """Return each row's log-odds, as if it came next, and the memory of its announcement: each bandwidth's too."""
@@ -145,20 +154,32 @@ class BandwidthMixture(Forecaster):
     def play_row(self, X: Matrix, y: Vector, weights: Vector) -> float | None:
         """Learn from the only row of X; return its log-odds before its label, as `play` does, or None: `play` must.
 
-        A single row has few numbers, and much of what `play` does with arrays would cost more than they do.
+        All calls are made ready once for the arrays given: rows that come one by one are to come in the same arrays.
         """
-        few = self._few_rows(X)
-        if few is None:
+        if self.combination.late is not None:
             return None
-        due = self.sample.until_due
-        Z = few.play(self.combination.mixture.prior, X, y, weights)
-        said, label, weight = self.combination.answer(Z, y, weights).item(), y.item(), weights.item()
-        self.tally[ROUNDS] += 1.0
-        self.tally[LOSS] += weight * log_loss(said, label)
-        self.sample.keep_row(X[0], label, weight)
-        if due == 1:
+        if self._row is None or self._row[0] is not X:
+            few = self._few_rows(X)
+            if few is None:
+                return None
+            self._row = X, self._prepared(few, X, y, weights)
+        said = self._row[1]()
+        if self.sample.keep_row(X, y, weights):
             self._review()
         return said
+
+    def _prepared(self, few: FewRows, X: Matrix, y: Vector, weights: Vector) -> Callable[[], float]:
+        """Return the call that plays the row that these arrays hold, until there are other maps, or one retires."""
+        combination, tally = self.combination, self.tally
+        Z, play_maps = few.prepared(combination.mixture.prior, X, y, weights)
+
+        def play() -> float:
+            play_maps()
+            said = combination.answer_row(Z, y, weights)
+            count_row(tally, said, y, weights)
+            return said
+
+        return play
 
     def grow(self, columns: int, grown: Callable[[Forecaster, int, int], Forecaster]) -> None:
         """Make room for new columns that have been 0 so far; `grown` makes that of a map, given its number."""
@@ -166,7 +187,7 @@ class BandwidthMixture(Forecaster):
         if self.scaling is not None:
             self.scaling = self.scaling.grown(columns)
             self.maps = [grown(feature_map, columns, i) for i, feature_map in enumerate(self.maps)]
-            self._few = None
+            self._few = self._row = None
 
     def certificate(self, tight: bool) -> Certificate:
         """Return the certificate of the bandwidth of most share plus the mixture's excess loss, summed over epochs.
@@ -273,6 +294,7 @@ class BandwidthMixture(Forecaster):
 
     def _review(self) -> None:
         """Start new maps early on, or where the scale has moved; else retire bandwidths without influence."""
+        self._row = None
         rows, y, stakes = self.sample.kept
         now = Scaling.of(rows, self.kernel)
         old = self.scaling
@@ -297,3 +319,10 @@ class BandwidthMixture(Forecaster):
         self.combination = self.combination.begun_anew()
         self._few = None
         self.unheard[:] = 0.0
+
+
+@compiled("void(f8[::1],f8,f8[::1],f8[::1])")
+def count_row(tally: Vector, said: float, y: Vector, weights: Vector) -> None:
+    """Count a row and its loss. O(1)."""
+    tally[ROUNDS] += 1.0
+    tally[LOSS] += weights[0] * log_loss(said, y[0])

@@ -217,6 +217,11 @@ class FeatureMapLearner(TakesClasses, Parametrised, RemembersParts, RowsLearner[
         known = self._forecaster
         return known.play_row(X, y, weights) if isinstance(known, BandwidthMixture) else None
 
+    def logit_of_row_checked(self, X: Matrix) -> float | None:
+        """Return the log-odds of the only row of X, as `logits_of_checked` does, or None where that one must."""
+        known = self._forecaster
+        return known.logit_of_row(X) if isinstance(known, BandwidthMixture) else None
+
     def plays_at_once(self, X: Matrix) -> bool:
         """Return whether these rows are so few that one compiled call plays them, and no matrix product."""
         return isinstance(self._forecaster, BandwidthMixture) and self._forecaster.plays_at_once(X)

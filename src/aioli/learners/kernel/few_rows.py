@@ -1,6 +1,6 @@
 """Few rows at a time through all bandwidths of random features: the arguments of compiled calls, made ready once."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -8,7 +8,7 @@ import numpy as np
 from aioli.learners.aioli import AIOLI
 from aioli.learners.kernel.base_learner import BaseLearner
 from aioli.learners.kernel.scales import FARTHEST, Scaling
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, bound
 from aioli.states.dense.state import State
 from aioli.states.kernel.fourier_rows import PLAYED, consult_maps, play_maps
 
@@ -61,9 +61,22 @@ class FewRows:
 
     def play(self, prior: Vector, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Let each map learn the rows; return its log-odds of each row before its label."""
-        Z = np.zeros((len(X), prior.size))
-        place = play_maps(self._given, prior, X, y, weights, Z, 0)
-        while place != PLAYED:  # a state would lose its digits: it is factored, and its map goes on
-            self._states[place // len(X)].factor()
-            place = play_maps(self._given, prior, X, y, weights, Z, place)
+        Z, play = self.prepared(prior, X, y, weights)
+        play()
         return Z
+
+    def prepared(self, prior: Vector, X: Matrix, y: Vector, weights: Vector) -> tuple[Matrix, Callable[[], None]]:
+        """Return room for each map's log-odds, and the call that plays, again and again, the rows of these arrays.
+
+        The call is good until the prior share of a map becomes 0.
+        """
+        Z, rows, states = np.zeros((len(X), prior.size)), len(X), self._states
+        play_from = bound(play_maps, self._given, prior, X, y, weights, Z)
+
+        def play() -> None:
+            place = play_from(0)
+            while place != PLAYED:  # a state would lose its digits: it is factored, and its map goes on
+                states[place // rows].factor()
+                place = play_from(place)
+
+        return Z, play

@@ -8,6 +8,7 @@ from scipy.spatial.distance import pdist
 
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.copying import copy_record
 from aioli.snapshots.tree import Snapshot
 
 __all__ = ["FARTHEST", "METRICS", "Sample", "Scaling"]
@@ -134,13 +135,14 @@ class Sample:
         self.count += len(rows)
         self.seen += len(X)
 
-    def keep_row(self, x: Vector, y: float, weight: float) -> None:
-        """Take in one row, as `keep` does."""
-        if self.seen % self.stride == 0:
-            place = self.table[self.count]
-            place[:-2], place[-2], place[-1] = x, y, weight
+    def keep_row(self, X: Matrix, y: Vector, weights: Vector) -> bool:
+        """Take in the only row of X, as `keep` does; return whether the number of rows is now a power of two."""
+        seen = self.seen
+        if seen % self.stride == 0:
+            copy_record(X, y, weights, self.table, self.count)
             self.count += 1
-        self.seen += 1
+        self.seen = seen + 1
+        return seen & (seen + 1) == 0 and seen + 1 >= FIRST
 
     def thin(self) -> None:
         """Let every other row go where there is no more room."""

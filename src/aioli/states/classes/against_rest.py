@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.numerics.logistic import softplus
 from aioli.outcomes.class_labels import Codes
 from aioli.outcomes.spec import GameSpec
@@ -73,25 +73,33 @@ class RestState:
 
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the rows that these arrays hold."""
-        Z = np.empty((self.classes, len(X)))
+        Z, games = np.empty((self.classes, len(X))), self.games.nodes
+        play_from, end = bound(play_games, self._buffers, X, codes, weights, Z), bound(normalise, Z, out)
 
         def play() -> None:
             Z.fill(math.nan)
-            game, first = 0, 0
-            while True:
-                game, first = play_games(self._buffers, X, codes, weights, Z, game, first)
-                if game == ALL:
-                    break
-                self.games.nodes[game].state.factor()  # it would lose digits: it goes on in its factored form
-            normalise(Z, out)
+            game, first = play_from(0, 0)
+            while game != ALL:
+                games[game].state.factor()  # it would lose digits: it goes on in its factored form
+                game, first = play_from(game, first)
+            end()
 
         return play
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
+        self.prepared_consult(X, out)()
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
         Z = np.empty((self.classes, len(X)))
-        consult_games(self._buffers, X, Z)
-        normalise(Z, out)
+        ask, end = bound(consult_games, self._buffers, X, Z), bound(normalise, Z, out)
+
+        def consult() -> None:
+            ask()
+            end()
+
+        return consult
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows, new features being behind those so far, and always 0 until now."""

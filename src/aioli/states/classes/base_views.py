@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.ranks import Counts, Ranks, rank_row, sample_row
 from aioli.states.mixture.views import VIEWS, Views, fill_views, widest_view
@@ -52,14 +51,19 @@ class BaseViews:
         made = self._empty(X)
         v, r = self.views, self.ranks
         own = v.statistics, v.basis, r.rows, r.ordered, r.counts, self.totals
-        return made, partial(see_rows, *own, *self._room(), X, *made)
+        return made, bound(see_rows, *own, *self._room(), X, *made)
 
     def peek(self, X: Matrix) -> tuple[Matrix, Matrix, Matrix]:
         """Return the three views of rows, each as if it came next; changes nothing. O(d) a row."""
+        made, see = self.prepared_peek(X)
+        see()
+        return made
+
+    def prepared_peek(self, X: Matrix) -> tuple[tuple[Matrix, Matrix, Matrix], Callable[[], None]]:
+        """Return room for the three views of rows, and the call that fills it, again and again, as `peek` does."""
         made = self._empty(X)
         v, r = self.views, self.ranks
-        peek_rows(v.statistics, v.basis, r.ordered, r.counts, self.totals, *self._room(), X, *made)
-        return made
+        return made, bound(peek_rows, v.statistics, v.basis, r.ordered, r.counts, self.totals, *self._room(), X, *made)
 
     def grown(self, columns: int) -> Self:
         """Return the views had so many further columns been there, and 0, from the first row."""

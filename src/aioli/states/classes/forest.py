@@ -12,6 +12,7 @@ from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.mixture import ClassMixture
 from aioli.states.forest.kinds import MEMBERS
+from aioli.states.forest.single_row import prepared_consult, prepared_play
 from aioli.states.forest.state import ForestState
 
 __all__ = ["ClassForestState"]
@@ -66,7 +67,8 @@ class ClassForestState:
             said[...] = self.forest.play(X, codes, weights).transpose(1, 0, 2)
 
         if len(X) == 1:  # by member and row is then by row and member
-            play_trees = self.forest.prepared(X, codes, weights, said.reshape(1, len(MEMBERS), self.classes))
+            by_row = said.reshape(1, len(MEMBERS), self.classes)
+            play_trees = prepared_play(self.forest, X, codes, weights, by_row)
 
         def play() -> None:
             play_trees()
@@ -78,6 +80,20 @@ class ClassForestState:
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
         np.log(self.mixture.announce(_by_member(self.forest.consult(X))), out=out[:, : self.forest.classes])
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the one row that X holds."""
+        said = np.empty((len(MEMBERS), 1, self.classes))
+        consult_trees = prepared_consult(self.forest, X, said.reshape(1, len(MEMBERS), self.classes))
+        announced, announce = self.mixture.prepared_announce(said)
+        own = out[:, : self.classes]
+
+        def consult() -> None:
+            consult_trees()
+            announce()
+            np.log(announced, out=own)
+
+        return consult
 
     def grown(self, width: int, _places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows, new columns being behind those so far, and always 0 until now."""

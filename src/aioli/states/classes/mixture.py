@@ -15,14 +15,13 @@ precision of its own: O(K) numbers and time in place of O(K²).
 """
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Cube, Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector, bound
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.mixture_loops import BESIDE, NOBODY, STACKERS, announce_rows, combine_rows
@@ -79,13 +78,19 @@ class ClassMixture:
         out = np.empty(Z.shape[1:])
         own = self.prior, self.shares, np.array(UPPER), self.upper, self.memory, self.counts, self.recent
         stackers = self.u, self.bias, self.A, self.certain
-        return out, partial(combine_rows, *own, *stackers, Z, codes, weights, out)
+        return out, bound(combine_rows, *own, *stackers, Z, codes, weights, out)
 
     def announce(self, Z: Cube) -> Matrix:
         """Return the probabilities of rows, each as if it came next; changes nothing. O(K) a row."""
-        out = np.empty(Z.shape[1:])
-        announce_rows(self.shares, self.upper, self.memory, self.counts, self.recent, self.u, self.bias, Z, out)
+        out, announce = self.prepared_announce(Z)
+        announce()
         return out
+
+    def prepared_announce(self, Z: Cube) -> tuple[Matrix, Callable[[], None]]:
+        """Return room for the probabilities of rows, and the call that fills it, again and again."""
+        out = np.empty(Z.shape[1:])
+        own = self.shares, self.upper, self.memory, self.counts, self.recent, self.u, self.bias
+        return out, bound(announce_rows, *own, Z, out)
 
     def add_class(self) -> None:
         """Make room for one further class, which nobody has seen."""

@@ -14,14 +14,13 @@ other. It is blind to the unit and the origin of every column. O(Kd) a row.
 
 import math
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 
@@ -60,11 +59,15 @@ class NaiveBayesState:
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the rows that these arrays hold."""
         own = self.counts, self.means, self.squares, self.overall, self.rows
-        return partial(play_rows, *own, X, codes, weights, out)
+        return bound(play_rows, *own, X, codes, weights, out)
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        consult_rows(self.counts, self.means, self.squares, self.overall, self.rows, X, out)
+        self.prepared_consult(X, out)()
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
+        return bound(consult_rows, self.counts, self.means, self.squares, self.overall, self.rows, X, out)
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows in which the columns so far are at `places`, and the others were always 0."""

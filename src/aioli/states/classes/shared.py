@@ -3,14 +3,13 @@
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix, Vector, bound
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.shared_loops import BLOCK, consult_rows, play_block, play_rows
@@ -106,8 +105,8 @@ class SharedState:
     def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the one row that these arrays hold."""
         if self.width < BLOCK_WIDTH:
-            return partial(play_rows, self.P, self.W, self._rules, X, codes, weights, out)
-        return partial(play_waiting, self.P, self.W, self.S, self.counts, self._rules, X, codes, weights, out)
+            return bound(play_rows, self.P, self.W, self._rules, X, codes, weights, out)
+        return bound(play_waiting, self.P, self.W, self.S, self.counts, self._rules, X, codes, weights, out)
 
     def _play_part(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play a block of wide rows, or the few that are there of it; forget where it ends."""
@@ -128,10 +127,14 @@ class SharedState:
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
+        self.prepared_consult(X, out)()
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the rows that X holds."""
         if self.width < BLOCK_WIDTH:
-            consult_rows(self.P, self.W, X, out)
-        else:
-            consult_waiting(self.P, self.W, self.S, int(self.counts[HELD]), X, out)
+            return bound(consult_rows, self.P, self.W, X, out)
+        consult, counts = bound(consult_waiting, self.P, self.W, self.S, X, out), self.counts
+        return lambda: consult(counts.item(HELD))
 
     def grown(self, width: int, places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows in which the features so far are at `places`, and the others were always 0."""

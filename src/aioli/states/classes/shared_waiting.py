@@ -93,8 +93,8 @@ def play_waiting(
             counts[HELD], counts[LOWER] = 0, 1
 
 
-@compiled("void(f8[:,::1],f8[:,::1],f8[:,::1],i8,f8[:,::1],f8[:,::1])", reassociate=True)
-def consult_waiting(P: Matrix, W: Matrix, S: Matrix, held: int, X: Matrix, out: Matrix) -> None:
+@compiled("void(f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],i8)", reassociate=True)
+def consult_waiting(P: Matrix, W: Matrix, S: Matrix, X: Matrix, out: Matrix, held: int) -> None:
     """Write the logarithm of each class's probability for rows, each as if it came next. O(d² + Kd) a row."""
     K = W.shape[0]
     k, room = np.empty((1, X.shape[1])), np.empty((4, K))

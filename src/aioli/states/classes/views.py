@@ -11,14 +11,13 @@ What is beside the plain view has about a mean squared norm of 1, too.
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.base_views import BASES
 
@@ -104,8 +103,14 @@ class SeenView:
         made = np.empty((len(plain), self.width))
         if self.spec.products:
             totals = self.totals.copy() if peek else self.totals
-            return made, partial(multiply_columns, self.pairs, totals, plain, made, peek)
-        return made, partial(add_waves, self.directions, self.phases, plain, made)
+            multiply = bound(multiply_columns, self.pairs, totals, plain, made, peek)
+
+            def multiply_anew() -> None:
+                totals[...] = self.totals
+                multiply()
+
+            return made, multiply_anew if peek else multiply
+        return made, bound(add_waves, self.directions, self.phases, plain, made)
 
     def grown(self, columns: int) -> tuple[Self, Places]:
         """Return the view with so many further columns, and where in it the features so far are."""

@@ -10,7 +10,7 @@ from aioli.states.forest.boxes import ask_for_boxes
 from aioli.states.forest.nodes import BOXES, DEEPEST, NODES, NOTES, RATES, USED, Integers, outputs_compiled
 from aioli.states.forest.trees import consult_trees, learn_trees
 
-__all__ = ["consult_rows", "play_rows"]
+__all__ = ["consult_rows", "play_rows", "write_odds"]
 
 LEAST = 1e-4  # a tree's probability below this counts as this where trees are averaged by their logarithms
 BOLDER = 1.5  # averages of many trees are timid: one member says them this much louder
@@ -60,9 +60,9 @@ def members(P: Matrix, linear: Matrix, kind_of: Integers, kinds: int, out: Matri
         normalise(out[kinds + 2 + m], K)
 
 
-@compiled(f"void({NODES},{USED},f8[::1],i8[::1],i8,i8,f8[:,::1],f8[:,:,::1])")
+@compiled(f"void({NODES},{USED},f8[::1],i8[::1],i8,f8[:,::1],f8[:,:,::1],i8)")
 def consult_rows(
-    nodes: Cube, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, row: int, U: Matrix, out: Matrix
+    nodes: Cube, used: Integers, log_rho: Vector, kind_of: Integers, kinds: int, U: Matrix, out: Matrix, row: int
 ) -> None:
     """Write what each member says of each row, as if it came next."""
     T, K = nodes.shape[0], out.shape[2]
@@ -74,8 +74,8 @@ def consult_rows(
 
 
 @compiled(
-    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],"
-    "f8[:,:,::1])"
+    f"void({NODES},{BOXES},{USED},f8[::1],f8,f8[:,::1],i8[::1],i8,f8[:,::1],f8[:,::1],i8[::1],f8[::1],f8[:,::1],"
+    "f8[:,:,::1],i8)"
 )
 def play_rows(
     nodes: Cube,
@@ -86,13 +86,13 @@ def play_rows(
     scales: Matrix,
     kind_of: Integers,
     kinds: int,
-    row: int,
     X: Matrix,
     U: Matrix,
     codes: Integers,
     weights: Vector,
     sample: Matrix,
     out: Matrix,
+    row: int,
 ) -> None:
     """Write what each member says of a row, learn its label, and go on: O(trees × (depth + d)) a row, as a rule.
 
@@ -122,3 +122,11 @@ def play_rows(
                 sample[place, j] = X[t, j]
             sample[place, d] = y
             sample[place, d + 1] = weight
+
+
+@compiled("void(f8[:,:,::1],f8[:,::1])")
+def write_odds(said: Cube, Z: Matrix) -> None:
+    """Write the log-odds of the second of two classes, given each member's log-probabilities. O(members) a row."""
+    for t in range(Z.shape[0]):
+        for m in range(Z.shape[1]):
+            Z[t, m] = said[t, m, 1] - said[t, m, 0]

@@ -1,7 +1,6 @@
 """The state of a forest: trees, ranks, the sample of rows they are made from, and how it grows and is saved."""
 
 import math
-from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -12,13 +11,16 @@ from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.forest.intact_trees import read_trees
 from aioli.states.forest.kinds import KINDS, MEMBERS
-from aioli.states.forest.loops import consult_rows, play_rows
+from aioli.states.forest.loops import consult_rows, play_rows, write_odds
 from aioli.states.forest.nodes import FEATURE, THRESHOLD, record_size, with_class
-from aioli.states.forest.ranks import Ranks, mutual_information, rank_rows
+from aioli.states.forest.ranks import Ranks, mutual_information
 
-__all__ = ["ForestState"]
+__all__ = ["Codes", "ForestState"]
 
 Codes = NDArray[np.int64]
+Trees = tuple[Cube, Cube, Codes, Vector, float, Matrix, Codes, int]
+Playing = tuple[*Trees, Matrix, Matrix, Codes, Vector, Matrix, Cube]
+Consulting = tuple[Cube, Codes, Vector, Codes, int, Matrix, Cube]
 
 FIRST = 16  # rows before the trees begin: they are the first sample
 EPOCHS = 4  # times as many rows as at the last
@@ -61,13 +63,13 @@ class ForestState:
         if self.ranks is None:
             return self._before_the_trees(len(X))
         out = np.empty((len(X), len(MEMBERS), self.classes))
-        consult_rows(self.nodes, self.used, self.log_rho, self.kind_of, len(KINDS), self.rows, self.ranks.of(X), out)
+        consult_rows(*self.given_to_consult(self.ranks.of(X), out), self.rows)
         return out
 
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         """Announce and learn row after row; return what each member announced, rows × members × classes."""
         out = np.empty((len(X), len(MEMBERS), self.classes))
-        if len(X) == 1 and self._nothing_is_due:
+        if len(X) == 1 and self.nothing_is_due:
             self._play(X, codes, weights, out)
             return out
         first = 0
@@ -82,22 +84,8 @@ class ForestState:
                 self._make_ranks()
         return out
 
-    def prepared(self, X: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Callable[[], None]:
-        """Return the call that plays, again and again, the row that these arrays hold, into `out`, as `play` does."""
-        U = np.empty(X.shape)
-
-        def play() -> None:
-            ranks = self.ranks
-            if ranks is None or not self._nothing_is_due:
-                out[...] = self.play(X, codes, weights)
-            else:
-                rank_rows(ranks.values, ranks.positions, ranks.counts, X, U)
-                self._play_ranked(X, U, codes, weights, out)
-
-        return play
-
     @property
-    def _nothing_is_due(self) -> bool:
+    def nothing_is_due(self) -> bool:
         """Whether there is room for another row, and no ranks are made after it, as they are at some powers of 2."""
         return self._spare > 0 and self.rows & (self.rows + 1) != 0
 
@@ -143,10 +131,22 @@ class ForestState:
 
     def _play_ranked(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> None:
         """Play rows of which U holds the ranks, and for which there is room."""
-        trees = self.nodes, self.boxes, self.used, self.log_rho, self.whole, self.scales, self.kind_of
-        play_rows(*trees, len(KINDS), self.rows, X, U, codes, weights, self.sample, out)
-        self.rows += len(X)
-        self._spare = max(self._spare - len(X), 0)  # a row takes two nodes of a tree at most
+        play_rows(*self.given_to_play(X, U, codes, weights, out), self.rows)
+        self.count_in(len(X))
+
+    def count_in(self, rows: int) -> None:
+        """Count rows that the trees have learned."""
+        self.rows += rows
+        self._spare = max(self._spare - rows, 0)  # a row takes two nodes of a tree at most
+
+    def given_to_play(self, X: Matrix, U: Matrix, codes: Codes, weights: Vector, out: Matrix) -> Playing:
+        """Return what `play_rows` takes, but for the number of rows before: U holds the ranks of X."""
+        trees = self.nodes, self.boxes, self.used, self.log_rho, self.whole, self.scales, self.kind_of, len(KINDS)
+        return *trees, X, U, codes, weights, self.sample, out
+
+    def given_to_consult(self, U: Matrix, out: Matrix) -> Consulting:
+        """Return what `consult_rows` takes, but for the number of rows before: U holds the ranks of the rows."""
+        return self.nodes, self.used, self.log_rho, self.kind_of, len(KINDS), U, out
 
     def _before_the_trees(self, rows: int) -> Matrix:
         """Return the shares of the classes so far, for every member."""
@@ -301,4 +301,6 @@ def most_nodes(width: int, classes: int, trees: int) -> int:
 
 def _log_odds(said: Matrix) -> Matrix:
     """Return the log-odds of the second of two classes."""
-    return np.ascontiguousarray(said[:, :, 1] - said[:, :, 0])
+    Z = np.empty(said.shape[:2])
+    write_odds(np.ascontiguousarray(said), Z)  # before there are trees, one line is broadcast to all
+    return Z

@@ -30,6 +30,7 @@ class Combination:
     def __init__(self, prior: Vector, heard: int = STACKERS) -> None:
         self.mixture = Mixture(prior, heard=heard)
         self.late: LateMixture | None = None
+        self._said: Vector = np.empty(1)  # of a single row
 
     @property
     def members(self) -> int:
@@ -74,6 +75,12 @@ class Combination:
         kept = np.full((len(Z), self.memory_width), math.nan) if memory is None else memory.copy()
         layer.answer(self.mixture, Z, y, weights, kept, np.zeros(len(Z)) if late is None else late)
         return kept[:, heard].copy()
+
+    def answer_row(self, Z: Matrix, y: Vector, weights: Vector) -> float:
+        """Learn from the label of a single row, where no row has been announced; return what `answer` does. O(K²)."""
+        combine_rows(self.mixture.buffer, Z, y, weights, self._said)
+        said: float = self._said.item()
+        return said
 
     def negligible(self) -> Vector:
         """Return which members have no influence, in time or late."""
