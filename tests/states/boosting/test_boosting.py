@@ -222,6 +222,16 @@ def test_any_chunking_is_the_same_game() -> None:
     assert parts.snapshot().arrays["kept"].tobytes() == whole.snapshot().arrays["kept"].tobytes()
 
 
+def test_rows_one_by_one_are_the_same_game() -> None:
+    X, y = crossed(400)
+    whole, single = BoostedState(THOROUGH, 4, 1), BoostedState(THOROUGH, 4, 1)
+    said, out = play(whole, X, y), np.empty((1, 2, 1))
+    for t in range(400):
+        single.play_row(X[t : t + 1], float(y[t]), 1.0, out)
+        assert_array_equal(out[0], said[t])
+    assert single.snapshot().arrays["kept"].tobytes() == whole.snapshot().arrays["kept"].tobytes()
+
+
 def test_what_is_said_of_a_row_depends_on_rows_before_it_alone() -> None:
     X, y = crossed(300)
     other = y.copy()

@@ -45,8 +45,8 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
 
     Beside the linear experts play companions that bend, a forest (`aioli.Forest`), random features and boosted trees
-    (`states.boosting`), in a mixture of the same kind (`learners.auto.bending_ensemble`); those that save nothing retire
-    after a thousand rows or a few (`learners.auto.auditions`).
+    (`states.boosting`), in a mixture of the same kind (`learners.auto.bending_ensemble`); those that save nothing
+    retire after a thousand rows or a few (`learners.auto.auditions`).
 
     Parameters
     ----------

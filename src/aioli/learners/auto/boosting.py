@@ -1,5 +1,6 @@
 """Boosted trees as a companion of the linear experts."""
 
+from collections.abc import Callable
 from typing import Self
 
 import numpy as np
@@ -29,11 +30,36 @@ class BoostingCompanion(Companion):
             return np.full((len(X), len(self.names)), np.nan)
         return self._state.consult(X)[:, :, 0]
 
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that writes, again and again, what `consult` says of the only row of X."""
+        scores = np.full((1, len(self.names), 1), np.nan)
+
+        def consult() -> None:
+            if self._state is not None:
+                self._state.consult_into(X, scores)
+            out[...] = scores[:, :, 0]
+
+        return consult
+
     def play(self, X: Matrix, y: Vector, weights: Vector) -> Matrix:
         """Learn from the rows in order; return each member's log-odds of each row before its label."""
+        return self._begun(X.shape[1]).play(X, y.astype(np.int64), weights)[:, :, 0]
+
+    def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
+        """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
+        state, scores = self._begun(X.shape[1]), np.empty((1, len(self.names), 1))
+
+        def play() -> None:
+            state.play_row(X, y.item(), weights.item(), scores)
+            out[...] = scores[:, :, 0]
+
+        return play
+
+    def _begun(self, width: int) -> BoostedState:
+        """Return the state, which begins with the first row."""
         if self._state is None:
-            self._state = BoostedState(THOROUGH, X.shape[1], outputs=1)
-        return self._state.play(X, y.astype(np.int64), weights)[:, :, 0]
+            self._state = BoostedState(THOROUGH, width, outputs=1)
+        return self._state
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""

@@ -56,11 +56,15 @@ class BoostedState:
     def consult(self, X: Matrix) -> Cube:
         """Return the scores of each row, rows × stages × outputs, as if it came next: NaN before the first model."""
         out = np.empty((len(X), self._stages.size, self.outputs))
+        self.consult_into(X, out)
+        return out
+
+    def consult_into(self, X: Matrix, out: Cube) -> None:
+        """Write what `consult` returns."""
         if len(self.trees):
             score_rows(self.base, self.trees, self._stages, X, out)
         else:
             out[...] = np.nan
-        return out
 
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Cube:
         """Return what `consult` would say of each row when it comes, and learn from the rows in order."""
@@ -74,6 +78,18 @@ class BoostedState:
             if self.rows == self._due():
                 self._fit()
         return out
+
+    def play_row(self, X: Matrix, code: float, weight: float, out: Cube) -> None:
+        """Write what `consult` says of the only row of X, and learn from it, as `play` does."""
+        self.consult_into(X, out)
+        if self._held == len(self._table):
+            self._make_room(1)
+        row = self._table[self._held]
+        row[:-2], row[-2], row[-1] = X[0], code, weight
+        self._held += 1
+        self.rows += 1
+        if self.rows == self._due():
+            self._fit()
 
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, as if they had been there, and 0; of wider rows fewer may be kept."""
@@ -139,16 +155,20 @@ class BoostedState:
         return max(FIRST, self.fitted + max(1, int(self.how.fresh * min(self.fitted, self._most))))
 
     def _keep(self, X: Matrix, codes: Codes, weights: Vector) -> None:
-        """Put rows behind those kept; make room, or leave the oldest out, where there is none."""
+        """Put rows behind those kept, in room that is made where there is none."""
         if self._held + len(X) > len(self._table):
-            known = self.kept
-            room = np.empty((2 * (len(known) + len(X)), self.width + 2))
-            room[: len(known)] = known
-            self._table, self._held = room, len(known)
+            self._make_room(len(X))
         new = self._table[self._held : self._held + len(X)]
         new[:, :-2], new[:, -2], new[:, -1] = X, codes, weights
         self._held += len(X)
         self.rows += len(X)
+
+    def _make_room(self, rows: int) -> None:
+        """Leave the oldest rows out, and make room for so many new ones behind those kept."""
+        known = self.kept
+        room = np.empty((2 * (len(known) + rows), self.width + 2))
+        room[: len(known)] = known
+        self._table, self._held = room, len(known)
 
     def _fit(self) -> None:
         """Fit the model to the rows kept, unless all have one label."""

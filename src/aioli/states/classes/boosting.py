@@ -1,6 +1,7 @@
 """Boosted trees as a player of many classes: what they say after some rounds and after all, mixed into one voice."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Self
 
 import numpy as np
@@ -61,6 +62,10 @@ class ClassBoostedState:
             np.log(announced, out=own)
 
         return play
+
+    def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
+        """Return the call that consults, again and again, about the one row that X holds."""
+        return partial(self.consult, X, out)
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
