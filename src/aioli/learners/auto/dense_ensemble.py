@@ -115,9 +115,7 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K d²)."""
         names_after = self._names_after_growing(columns, names)
         if self._views is not None:
-            views = self._views.grown(columns)
-            playing = zip(self.playing, self.states, strict=True)
-            self._lay_out(views, [state.grown(views.widths[expert.kind] - state.width) for expert, state in playing])
+            self._lay_out_wider(self._views.grown(columns))
         self._names = names_after
         return self
 
@@ -149,7 +147,7 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
         fresh = type(self)(self.experts, self.budget)
         if self._views is not None:
             fresh._begin(self._views.width)
-            fresh._lay_out(self._views, fresh.states)
+            fresh._lay_out_wider(self._views)
         return fresh
 
     def _sees_as(self, other: Self) -> bool:

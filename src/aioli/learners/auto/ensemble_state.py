@@ -14,10 +14,12 @@ from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
+from aioli.states.mixture.layouts import gives_bends
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
 from aioli.states.mixture.merging import merged_mixtures
 from aioli.states.mixture.single_row import DONE, consult_rows, recount_rows
 from aioli.states.mixture.survey import ColumnSurvey
+from aioli.states.mixture.view_rows import ROWS
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import Rows
 from aioli.streams.sparse_rows import Indices
@@ -65,8 +67,7 @@ class EnsembleState(MixedExperts):
         """Begin on views that are fixed to what a survey has counted."""
         width = survey.views(bending=False).width
         self._begin(width)
-        views = survey.views(bending=any(expert.bends for expert in self.playing))
-        self._lay_out(views, self.states)
+        self._lay_out_wider(survey.views(bending=any(expert.bends for expert in self.playing)))
 
     def _merge_states(self, other: "EnsembleState", since: "EnsembleState") -> None:
         """Take in what another ensemble learned since both went on from a third, on the same views. O(K d³)."""
@@ -205,7 +206,7 @@ class EnsembleState(MixedExperts):
         assert self._views is not None
         first = 0
         while first < len(X):
-            part = slice(first, first + self._rows_to_review(self.rounds))
+            part = slice(first, first + min(self._rows_to_review(self.rounds), self._views.rows_to_bends))
             y, row_weights = labels[part], weights[part]
             play = partial(play_blocks, self.playing, self.states, self._views, X[part], y, row_weights)
             late_rows = None if delayed is None else delayed.of(part)
@@ -220,6 +221,21 @@ class EnsembleState(MixedExperts):
             self._leave(leaving)
         views = Views(width, bending=any(expert.bends for expert in self.playing))
         self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
+
+    def _review_when_due(self) -> None:
+        """Follow the views where they may have become wider, before a review."""
+        views = self._views
+        assert views is not None
+        if gives_bends(int(views.totals.item(ROWS))) and not views.fixed:
+            self._lay_out_wider(views)
+        super()._review_when_due()
+
+    def _lay_out_wider(self, views: Views) -> None:
+        """Go on with states as wide as the views are: further features were 0 in all rows so far. O(K d²)."""
+        widths = [views.widths[expert.kind] for expert in self.playing]
+        if views is not self._views or widths != [state.width for state in self.states]:
+            grown = zip(self.states, widths, strict=True)
+            self._lay_out(views, [state.grown(width - state.width) for state, width in grown])
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
         """Copy the experts' states into one array side by side, so that one compiled call plays a row."""

@@ -25,19 +25,22 @@ __all__ = [
     "LIMIT",
     "MEAN",
     "MOVES",
+    "OTHER",
     "PLAYED",
     "ROOM",
     "SECOND",
     "SPREAD",
     "STATISTICS",
+    "THREE_VALUES",
     "TOP",
     "relate_to_peak",
     "settle_origin",
     "standardise",
 ]
 
-STATISTICS = 8
-ANCHOR, MEAN, SPREAD, TOP, ROOM, MOVES, SECOND, PLAYED = range(STATISTICS)  # rows of `columns`
+STATISTICS = 9
+ANCHOR, MEAN, SPREAD, TOP, ROOM, MOVES, SECOND, OTHER, PLAYED = range(STATISTICS)  # rows of `columns`
+THREE_VALUES = 3.0  # in place of the number of moves, which is counted up to 2
 
 LIMIT = 10.0  # standard deviations from the mean at which a cell is still believed; infinite where every cell is
 UNSURE = 8.0  # rows: a spread of n rows is believed to a factor of 1 + 8/n
@@ -63,6 +66,7 @@ def settle_origin(columns: Matrix, n: float, limit: float, x: Vector) -> None:
             if APART * abs(x[j] - second) < min(abs(second - first), abs(x[j] - first)):
                 columns[ANCHOR, j] = second
                 columns[MEAN, j] -= second - first  # spread, peak and moves of two rows are the same from either
+                columns[OTHER, j] = first - second
 
 
 @compiled("f8(f8[:,::1],f8,f8,f8[::1],f8[::1])", reassociate=True, inline=True)
@@ -78,11 +82,14 @@ def standardise(columns: Matrix, n: float, limit: float, x: Vector, standard: Ve
         spread, room = columns[SPREAD, j], columns[ROOM, j]
         if size > 0.0 and columns[MOVES, j] < 2.0:
             columns[MOVES, j] += 1.0
-            if columns[MOVES, j] == 2.0 and APART * size < top and limit < math.inf:
+            if columns[MOVES, j] == 1.0:
+                columns[OTHER, j] = u
+            elif APART * size < top and limit < math.inf:
                 mean *= size / top
                 spread *= (size / top) ** 2
                 top = size
-        step = u - mean
+                columns[OTHER, j] = u
+        shown, step = u, u - mean
         columns[ROOM, j] = CALM * room
         if size > top and spread > 0.0:
             bound = (1.0 + room) * reach * math.sqrt(spread / before)
@@ -91,6 +98,8 @@ def standardise(columns: Matrix, n: float, limit: float, x: Vector, standard: Ve
                 u = mean + step
                 size = abs(u) if room > WIDER - 1.0 else 0.0  # the third in a row is believed
                 columns[ROOM, j] = WIDER * (1.0 + room) - 1.0
+        if columns[MOVES, j] == 2.0 and u == shown and u != 0.0 and u != columns[OTHER, j]:
+            columns[MOVES, j] = THREE_VALUES  # a cell that is not believed is no value of the column
         columns[TOP, j] = max(top, size)
         columns[PLAYED, j] = u
         mean += step / n

@@ -6,33 +6,36 @@ import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.states.mixture.column_statistics import SPREAD
+from aioli.states.mixture.layouts import HEADER
 
 __all__ = [
     "RIPPLES",
     "RIPPLE_FREQUENCY",
     "SQUARE_LIMIT",
-    "SQUARE_WIDTH",
     "WAVES",
     "make_waves",
-    "pair_with_squares",
+    "add_squares",
     "scale",
 ]
 
 WAVES = 32
 RIPPLES = 127
 RIPPLE_FREQUENCY = 1.75  # of the waves
-SQUARE_WIDTH = 64  # squares are taken of the first columns only: beyond, they would cost more than they bring
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
 
-@compiled("void(f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
-def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
-    """Write each column beside its square, so that a new column comes last. O(d)."""
-    for j in range(square.size // 2):
+@compiled("void(f8[::1],f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
+def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
+    """Write the columns and the squares of a layout, in its order. O(d)."""
+    for i in range(1, square.size):
+        entry = int(layout[HEADER - 1 + i])
+        j = entry if entry >= 0 else -1 - entry
         s = standard[1 + j]
-        moved = columns[SPREAD, j] / n > 0.0
-        square[1 + 2 * j] = by * s
-        square[2 + 2 * j] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if moved else 0.0
+        if entry >= 0:
+            square[i] = by * s
+        else:
+            moved = columns[SPREAD, j] / n > 0.0
+            square[i] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if moved else 0.0
     square[0] = 1.0
 
 
