@@ -14,8 +14,8 @@ from aioli.numerics.threads import do_all, one_blas_thread
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
-from aioli.states.mixture.layouts import gives_bends
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
+from aioli.states.mixture.layouts import gives_bends
 from aioli.states.mixture.merging import merged_mixtures
 from aioli.states.mixture.single_row import DONE, consult_rows, recount_rows
 from aioli.states.mixture.survey import ColumnSurvey
@@ -232,7 +232,8 @@ class EnsembleState(MixedExperts):
 
     def _lay_out_wider(self, views: Views) -> None:
         """Go on with states as wide as the views are: further features were 0 in all rows so far. O(K d²)."""
-        widths = [views.widths[expert.kind] for expert in self.playing]
+        width_of = views.widths
+        widths = [width_of[expert.kind] for expert in self.playing]
         if views is not self._views or widths != [state.width for state in self.states]:
             grown = zip(self.states, widths, strict=True)
             self._lay_out(views, [state.grown(width - state.width) for state, width in grown])

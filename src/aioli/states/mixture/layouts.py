@@ -23,17 +23,20 @@ __all__ = [
     "WIDTH",
     "add_entry",
     "entries_of",
-    "gives_bends",
     "give_bends",
-    "layout_numbers",
+    "gives_bends",
+    "is_full",
     "lay_out_again",
+    "layout_numbers",
     "most_bent",
     "rows_to_bends",
 ]
 
 BENT = 64  # columns that have a bend, at most: beyond, bends would cost more than they bring
 HEADER = 2
-ENTRIES, WIDTH = range(HEADER)  # the beginning of a layout: how many entries there are, and the view's width, its 1 counted
+ENTRIES, WIDTH = range(
+    HEADER
+)  # the beginning of a layout: how many entries there are, and the view's width, its 1 counted
 SETTLED = 3  # rows in which the origin of a column may still move
 
 
@@ -98,6 +101,11 @@ def entries_of(layout: Vector) -> Indices:
     """Return the entries of a layout."""
     entries: Indices = layout[HEADER : HEADER + int(layout[ENTRIES])].astype(np.int64)
     return entries
+
+
+def is_full(layout: Vector, d: int) -> bool:
+    """Return whether no further column of d can be given a bend. O(d)."""
+    return int(np.count_nonzero(entries_of(layout) < 0)) >= most_bent(d)
 
 
 def lay_out_again(layout: Vector, entries: Indices, features: int) -> None:

@@ -5,37 +5,46 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.states.mixture.column_statistics import SPREAD
+from aioli.states.mixture.column_statistics import MOVES, SPREAD, THREE_VALUES
 from aioli.states.mixture.layouts import HEADER
 
 __all__ = [
     "RIPPLES",
     "RIPPLE_FREQUENCY",
+    "SQUARE_COLUMNS",
     "SQUARE_LIMIT",
     "WAVES",
-    "make_waves",
     "add_squares",
+    "make_waves",
     "scale",
 ]
 
 WAVES = 32
 RIPPLES = 127
 RIPPLE_FREQUENCY = 1.75  # of the waves
+SQUARE_COLUMNS = 128  # that the square view holds from the first row, twice as many as may have a square
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
 
 @compiled("void(f8[::1],f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
 def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
-    """Write the columns and the squares of a layout, in its order. O(d)."""
+    r"""Write the columns and the squares of a layout, in its order. O(d).
+
+    The square $q = \frac12(s^2 - 1)$ of a column of two values is a multiple of the column s, and both together are one
+    feature $\pm\sqrt{s^2 + q^2}$: it gives any two rows the same inner product as the two.
+    """
     for i in range(1, square.size):
         entry = int(layout[HEADER - 1 + i])
         j = entry if entry >= 0 else -1 - entry
         s = standard[1 + j]
-        if entry >= 0:
-            square[i] = by * s
+        moved = columns[SPREAD, j] / n > 0.0
+        q = 0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0) if moved else 0.0
+        if entry < 0:
+            square[i] = by * q
+        elif columns[MOVES, j] == THREE_VALUES or (i + 1 < square.size and int(layout[HEADER + i]) == -1 - j):
+            square[i] = by * s  # its square is beside it, or comes; in files without layouts, that of every column is
         else:
-            moved = columns[SPREAD, j] / n > 0.0
-            square[i] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if moved else 0.0
+            square[i] = math.copysign(by * math.sqrt(s * s + q * q), s)
     square[0] = 1.0
 
 

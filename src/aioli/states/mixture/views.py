@@ -20,7 +20,7 @@ through a copy of the statistics, which is short.
 """
 
 import math
-import os
+import sys
 from collections.abc import Collection, Sequence
 from typing import Self
 
@@ -32,20 +32,21 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.column_statistics import ANCHOR, LIMIT, MEAN, SPREAD, STATISTICS, TOP
 from aioli.states.mixture.layouts import (
     BENT,
+    WIDTH,
     entries_of,
+    is_full,
     lay_out_again,
     layout_numbers,
     most_bent,
     rows_to_bends,
 )
 from aioli.states.mixture.ramps import RAMPS, SAMPLE, grow_ramps, ramp_numbers, unpack_ramps
-from aioli.states.mixture.view_forms import RIPPLE_FREQUENCY, RIPPLES, WAVES
+from aioli.states.mixture.view_forms import RIPPLE_FREQUENCY, RIPPLES, SQUARE_COLUMNS, WAVES
 from aioli.states.mixture.view_rows import (
     BELIEVED,
     KINDS,
     LONGEST,
     PEAK_NORM,
-    RAMP,
     ROWS,
     STANDARD,
     STANDARD_NORM,
@@ -53,7 +54,6 @@ from aioli.states.mixture.view_rows import (
     VIEWS,
     ramps_start,
     view_rows,
-    view_width,
     widest_view,
 )
 from aioli.streams.sparse_rows import Indices
@@ -62,7 +62,6 @@ __all__ = ["LONGEST", "VIEWS", "Views"]
 
 SAVED = STATISTICS - 1  # statistics of a column; the last is scratch
 EARLIER_TOTALS, EARLIER_STATISTICS = 3, 4  # of files of views that believed every cell
-VARIANT = os.environ.get("SQ", "c")
 
 
 class Views:
@@ -89,34 +88,37 @@ class Views:
         self.totals: Vector = self.statistics[:TOTALS]
         self.columns: Matrix = self.statistics[TOTALS:].reshape(STATISTICS, width)
         self.totals[BELIEVED] = limit
-        kept = ramps_start(width)
-        self.basis: Vector = np.zeros(kept + ramp_numbers(width) if bending else kept - (1 + width) * RIPPLES)
-        self.square_layout, waves, rest = np.split(self.basis, [(own := layout_numbers(width)), own + (1 + width) * WAVES])
-        self.waves: Matrix = waves.reshape(1 + width, WAVES)
-        self.ripples: Matrix = rest[: kept - own - waves.size].reshape(-1, RIPPLES)
+        own, kept = layout_numbers(width), ramps_start(width)
+        self.basis: Vector = np.zeros(kept + ramp_numbers(width) if bending else own + (1 + width) * WAVES)
+        self.square_layout: Vector = self.basis[:own]
+        self.waves: Matrix = self.basis[own:][: (1 + width) * WAVES].reshape(1 + width, WAVES)
+        self.ripples: Matrix = self.basis[own + self.waves.size : kept].reshape(-1, RIPPLES)
         self.ramps: Vector = self.basis[kept:]
+        self.ramp_layout: Vector = self.ramps[1 : 1 + own]
         _draw(self.waves, 0)
         _draw(self.ripples, 2)
         self.ripples[1:] *= RIPPLE_FREQUENCY
-        lay_out_again(self.square_layout, np.arange(_squared(width)), 1)
+        lay_out_again(self.square_layout, np.arange(width)[:SQUARE_COLUMNS], 1)
         if bending:
             lay_out_again(self.ramp_layout, np.arange(width), RAMPS)
         self.row: Matrix = np.zeros((KINDS, widest_view(width)))
 
     @property
-    def ramp_layout(self) -> Vector:
-        """The layout of the ramp view, of which there is one where there are ramps."""
-        return unpack_ramps(self.ramps, self.width)[1]
-
-    @property
     def widths(self) -> tuple[int, ...]:
         """The width of each view now, its 1 counted; 0 of those that there are not."""
-        shown = KINDS if self.bending else RAMP
-        return tuple(view_width(kind, self.width, self.basis) if kind < shown else 0 for kind in range(KINDS))
+        plain, square = self.width + 1, int(self.square_layout[WIDTH])
+        bending = (int(self.ramp_layout[WIDTH]), RIPPLES + 1) if self.bending else (0, 0)
+        return plain, plain, square, WAVES + 1, *bending
 
     @property
     def rows_to_bends(self) -> int:
-        """How many rows may come until columns are given bends, and views become wider."""
+        """How many rows may come until columns are given bends, and views become wider.
+
+        Where no column can be given any more, that is as many as may ever come.
+        """
+        layouts = [self.square_layout, self.ramp_layout] if self.bending else [self.square_layout]
+        if self.fixed or all(is_full(layout, self.width) for layout in layouts):
+            return sys.maxsize
         return rows_to_bends(int(self.totals[ROWS]))
 
     def of_rows(self, X: Matrix, read: Collection[int] = range(KINDS)) -> list[Matrix]:
@@ -166,12 +168,12 @@ class Views:
         larger = Views(self.width + columns, bending=self.bending, fixed=self.fixed)
         larger.columns[:, : self.width] = self.columns
         larger.totals[...] = self.totals
-        entries = entries_of(self.square_layout)
-        lay_out_again(larger.square_layout, np.append(entries, np.arange(_squared(self.width), _squared(larger.width))), 1)
+        new = np.arange(self.width, larger.width)
+        squares = np.append(entries_of(self.square_layout), new[new < SQUARE_COLUMNS])
+        lay_out_again(larger.square_layout, squares, 1)
         if self.bending:
             grow_ramps(self.ramps, self.width, larger.ramps, larger.width)
-            entries = np.append(entries_of(self.ramp_layout), np.arange(self.width, larger.width))
-            lay_out_again(larger.ramp_layout, entries, RAMPS)
+            lay_out_again(larger.ramp_layout, np.append(entries_of(self.ramp_layout), new), RAMPS)
         return larger
 
     def snapshot(self) -> Snapshot:
@@ -235,11 +237,6 @@ def _checked_layout(given: Snapshot, name: str, width: int) -> Indices:
     if len(np.unique(entries)) < len(entries) or bends > BENT or not ((entries >= -width) & (entries < width)).all():
         raise SnapshotRefused(f"in a Views, {name!r} is no layout of {width} columns")
     return entries
-
-
-def _squared(width: int) -> int:
-    """Return how many columns the square view holds from the first row."""
-    return {"a": 0, "b": width, "c": most_bent(width)}[VARIANT]
 
 
 def _under_each_other(parts: Sequence[Matrix]) -> Matrix:
