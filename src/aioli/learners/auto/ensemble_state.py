@@ -15,7 +15,6 @@ from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
-from aioli.states.mixture.layouts import gives_bends
 from aioli.states.mixture.merging import merged_mixtures
 from aioli.states.mixture.single_row import DONE, consult_rows, recount_rows
 from aioli.states.mixture.survey import ColumnSurvey
@@ -48,6 +47,7 @@ class EnsembleState(MixedExperts):
         self.states: list[State] = []
         self._learning: Learning | None = None
         self._predicting: Predicting | None = None
+        self._wider_at = 0  # rows after which the views may become wider
         super().__init__(experts, budget)
 
     @property
@@ -206,7 +206,8 @@ class EnsembleState(MixedExperts):
         assert self._views is not None
         first = 0
         while first < len(X):
-            part = slice(first, first + min(self._rows_to_review(self.rounds), self._views.rows_to_bends))
+            to_bends = self._wider_at - int(self._views.totals.item(ROWS))
+            part = slice(first, first + min(self._rows_to_review(self.rounds), to_bends))
             y, row_weights = labels[part], weights[part]
             play = partial(play_blocks, self.playing, self.states, self._views, X[part], y, row_weights)
             late_rows = None if delayed is None else delayed.of(part)
@@ -224,10 +225,9 @@ class EnsembleState(MixedExperts):
 
     def _review_when_due(self) -> None:
         """Follow the views where they may have become wider, before a review."""
-        views = self._views
-        assert views is not None
-        if gives_bends(int(views.totals.item(ROWS))) and not views.fixed:
-            self._lay_out_wider(views)
+        assert self._views is not None
+        if self._views.totals.item(ROWS) >= self._wider_at:
+            self._lay_out_wider(self._views)
         super()._review_when_due()
 
     def _lay_out_wider(self, views: Views) -> None:
@@ -237,6 +237,7 @@ class EnsembleState(MixedExperts):
         if views is not self._views or widths != [state.width for state in self.states]:
             grown = zip(self.states, widths, strict=True)
             self._lay_out(views, [state.grown(width - state.width) for state, width in grown])
+        self._wider_at = int(views.totals.item(ROWS)) + views.rows_to_bends
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
         """Copy the experts' states into one array side by side, so that one compiled call plays a row."""
@@ -246,7 +247,7 @@ class EnsembleState(MixedExperts):
         for state, first, last in zip(states, starts[:-1], starts[1:], strict=True):
             moved = State(state.spec, state.width, buffers[first:last])
             self.states.append(moved.overwrite(state.P, state.w, state.tally, factored=state.factored))
-        self._views = views
+        self._views, self._wider_at = views, int(views.totals.item(ROWS)) + views.rows_to_bends
         kinds: Indices = np.array([expert.kind for expert in self.playing], dtype=np.int64)
         seen = views.statistics, views.basis
         shares = self._mixture.buffer

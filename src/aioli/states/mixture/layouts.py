@@ -2,9 +2,10 @@ r"""Layouts: which features a view that bends holds, in the order in which they 
 
 The square view and the ramp view hold columns, and beside them the *bends* of columns: a square, or five ramps. A
 column of two values has no bend that says more than the column itself. So a bend is given to a column that has shown
-three values, wherever it stands, to 64 columns at most: once and for ever, in the order of the columns, whenever the
-rows behind the third have doubled. Neither the order of the columns nor how rows are cut into calls decides who is
-bent, and a state grows exactly: a feature that comes later was 0 in all rows so far (`State.grown`).
+three values, wherever it stands, to 64 columns at most: once and for ever, in the order of the columns, after 3, 7 and
+19 rows, and whenever the rows behind the third have doubled. How rows are cut into calls decides nothing, the order of
+the columns only who is left out where there are more than 64, and a state grows exactly: a feature that comes later was
+0 in all rows so far (`State.grown`).
 
 A layout is one array, for compiled code: how many entries there are, the width of the view, and the entries. An entry
 $c \ge 0$ is column c; $c < 0$ is the bend of column $-1 - c$.
@@ -19,6 +20,7 @@ __all__ = [
     "BENT",
     "ENTRIES",
     "HEADER",
+    "OFTEN",
     "SETTLED",
     "WIDTH",
     "add_entry",
@@ -34,10 +36,9 @@ __all__ = [
 
 BENT = 64  # columns that have a bend, at most: beyond, bends would cost more than they bring
 HEADER = 2
-ENTRIES, WIDTH = range(
-    HEADER
-)  # the beginning of a layout: how many entries there are, and the view's width, its 1 counted
-SETTLED = 3  # rows in which the origin of a column may still move
+ENTRIES, WIDTH = range(HEADER)  # the beginning of a layout; the width counts the view's 1
+SETTLED = 3  # rows in which the origin of a column may still move, after which bends are given for the first time
+EARLY, OFTEN = 4, 16  # rows behind these: the second time, and the third, from which on they double; each costs a cut
 
 
 @compiled("i8(i8)")
@@ -49,20 +50,21 @@ def most_bent(d: int) -> int:
 @compiled("i8(i8)")
 def layout_numbers(d: int) -> int:
     """Return how many numbers the layout of a view of d columns takes."""
-    return HEADER + d + most_bent(d)
+    return HEADER + d + most_bent(d) + 1  # the last is 0, which is not the bend of a column
 
 
 @compiled("b1(i8)")
 def gives_bends(n: int) -> bool:
-    """Return whether columns are given bends after n rows: those behind the third have doubled. O(1)."""
+    """Return whether columns are given bends after n rows, by their number alone. O(1)."""
     m = n - SETTLED
-    return m >= 0 and m & (m - 1) == 0
+    return m in (0, EARLY) or (m >= OFTEN and m & (m - 1) == 0)
 
 
 def rows_to_bends(n: int) -> int:
     """Return how many rows may come after n rows until columns are given bends. O(1)."""
     m = n - SETTLED
-    return -m if m < 0 else (1 << m.bit_length()) - m
+    early = [due - m for due in (0, EARLY, OFTEN) if due > m]
+    return early[0] if early else (1 << m.bit_length()) - m
 
 
 @compiled("void(f8[::1],i8,i8)")

@@ -9,8 +9,8 @@ cell is far out. What a feature means, to have passed so much of the column's ro
 
 The knots are quantiles of a uniform sample of at most 128 rows (a reservoir: memory of at most 256 columns of 128
 numbers, whatever the stream), taken when the number of rows doubles. A value that many rows share counts once for each
-knot at most, so that the knots are spread over the others. Ramps are given to the columns of which the sample shows
-three values (`states.mixture.layouts`).
+knot at most, so that the knots are spread over the others. Ramps are given to columns of which the sample shows three
+values (`states.mixture.layouts`).
 
 What is kept is one array, for compiled code: the scale of the ramps, the layout of the view, the shapes of the ramps in
 the order in which they were given, and the sample.
@@ -21,7 +21,16 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.states.mixture.layouts import ENTRIES, HEADER, SETTLED, give_bends, gives_bends, layout_numbers, most_bent
+from aioli.states.mixture.layouts import (
+    ENTRIES,
+    HEADER,
+    OFTEN,
+    SETTLED,
+    give_bends,
+    gives_bends,
+    layout_numbers,
+    most_bent,
+)
 
 __all__ = [
     "GOLDEN",
@@ -42,7 +51,6 @@ RAMPS = 5  # of a column
 SAMPLE = 128  # rows in the reservoir
 SAMPLED = 256  # columns in the reservoir: with more, no expert reads the view from the first row
 SHAPES = 2 * RAMPS + 1  # numbers of a column: the knots, then the means of the ramps
-FIRST_KNOTS = 16  # rows before the first knots
 STRAIGHT = 0.3  # by which the column itself counts beside its ramps
 GOLDEN = 0.6180339887498949  # whose multiples are spread evenly over the unit interval
 
@@ -113,7 +121,7 @@ def remember_row(kept: Vector, n: float, played: Vector) -> None:
     if place < SAMPLE:
         for j in range(C):
             sample[place, j] = played[j]
-    if m >= FIRST_KNOTS and gives_bends(int(n)):
+    if m >= OFTEN and gives_bends(int(n)):
         find_knots(kept, d, min(m, SAMPLE))
 
 

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.states.mixture.column_statistics import MOVES, SPREAD, THREE_VALUES
+from aioli.states.mixture.column_statistics import MEAN, MOVES, OTHER, SPREAD, THREE_VALUES
 from aioli.states.mixture.layouts import HEADER
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "RIPPLE_FREQUENCY",
     "SQUARE_COLUMNS",
     "SQUARE_LIMIT",
+    "UNEVEN",
     "WAVES",
     "add_squares",
     "make_waves",
@@ -23,6 +24,7 @@ WAVES = 32
 RIPPLES = 127
 RIPPLE_FREQUENCY = 1.75  # of the waves
 SQUARE_COLUMNS = 128  # that the square view holds from the first row, twice as many as may have a square
+UNEVEN = 4.0  # most that is taken for the sum of a column's two values, one of which stands beyond the standard view
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
 
@@ -30,21 +32,22 @@ SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
     r"""Write the columns and the squares of a layout, in its order. O(d).
 
-    The square $q = \frac12(s^2 - 1)$ of a column of two values is a multiple of the column s, and both together are one
-    feature $\pm\sqrt{s^2 + q^2}$: it gives any two rows the same inner product as the two.
+    Where a column has two values, $s_1$ and $s_2 = -1/s_1$ in the standard view, its square $q = \frac12(s^2 - 1)$ is
+    $\frac c2s$ with $c = s_1 + s_2$, and $s\sqrt{1 + c^2/4}$ is as long as both: that is written for the column.
     """
     for i in range(1, square.size):
         entry = int(layout[HEADER - 1 + i])
         j = entry if entry >= 0 else -1 - entry
         s = standard[1 + j]
-        moved = columns[SPREAD, j] / n > 0.0
-        q = 0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0) if moved else 0.0
+        variance = columns[SPREAD, j] / n
         if entry < 0:
-            square[i] = by * q
-        elif columns[MOVES, j] == THREE_VALUES or (i + 1 < square.size and int(layout[HEADER + i]) == -1 - j):
-            square[i] = by * s  # its square is beside it, or comes; in files without layouts, that of every column is
-        else:
-            square[i] = math.copysign(by * math.sqrt(s * s + q * q), s)
+            square[i] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if variance > 0.0 else 0.0
+            continue
+        # in files without layouts, a column of two values has its square beside it
+        if variance > 0.0 and columns[MOVES, j] < THREE_VALUES and int(layout[HEADER + i]) != -1 - j:
+            c = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) / math.sqrt(variance)
+            s *= math.sqrt(1.0 + 0.25 * min(c * c, UNEVEN * UNEVEN))
+        square[i] = by * s
     square[0] = 1.0
 
 

@@ -181,10 +181,10 @@ def view_rows(
 @compiled("b1(i8[::1],i8)")
 def is_read(kinds: Indices, kind: int) -> bool:
     """Return whether an expert reads a view."""
+    read = 0
     for i in range(kinds.size):
-        if kinds[i] == kind:
-            return True
-    return False
+        read += kinds[i] == kind
+    return read > 0
 
 
 @compiled("i8(i8[::1],i8,i8,f8[::1])")
