@@ -6,17 +6,22 @@ a mean squared norm of about 1:
 
 - `standard`: $(u - \mathrm{mean})/\mathrm{sd}$, u being relative to the first row;
 - `peak`: $u/\max|u|$, which leaves rare columns alone where standardising would magnify them;
-- `square`: the first columns of the standard view, each beside its square, so that an effect may bend;
+- `square`: the columns of the standard view, the first 128 and those that have a square, and the squares, so that an
+  effect may bend;
 - `wave`: periodic waves of random directions of the standard view, a kernel of low rank;
-- `ramp`: the first columns cut at running quantiles (`states.mixture.ramps`), so that an effect may take any shape;
+- `ramp`: the columns, and columns cut at running quantiles (`states.mixture.ramps`), so that an effect may take any
+  shape;
 - `ripple`: many waves, and shorter ones: a kernel that is narrower and of a higher rank.
+
+Squares and ramps are given to columns that have shown three values, as rows come (`states.mixture.layouts`): the square
+view and the ramp view become wider, and a feature was 0 in all rows before it came.
 
 All but the first may go unread: then they are not made, and what only they need is not counted, for there is no way
 back.
 
-Compiled code reads two arrays: `statistics`, which every row moves, and `basis`, which rows read, and in which those
-that are learned leave what the ramps remember of them. To see a row as if it came next, and count nothing, it goes
-through a copy of the statistics, which is short.
+Compiled code (`states.mixture.view_rows`) reads two arrays: `statistics`, which every row moves, and `basis`, which rows
+read, and in which those that are learned leave the layouts and what the ramps remember of them. To see a row as if it
+came next, and count nothing, it goes through a copy of the statistics, which is short.
 """
 
 import math
@@ -74,8 +79,8 @@ class Views:
     fixed
         Whether no row moves them any more: each is seen as if it came next after those counted (`survey`).
     basis
-        What rows read, for compiled code: phases and directions of the waves, and where there are ramps and ripples,
-        those of the ripples, and what the ramps remember.
+        What rows read, for compiled code: the layout of the squares, phases and directions of the waves, and where there
+        are ramps and ripples, those of the ripples, and what the ramps remember, their layout among it.
     row
         Room for the views of a single row, each at the beginning of its line.
     """
