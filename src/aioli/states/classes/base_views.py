@@ -30,7 +30,7 @@ class BaseViews:
     """
 
     def __init__(self, width: int) -> None:
-        self.views = Views(width)
+        self.views = Views(width, bending=False)
         self.ranks = Ranks(width)
         self.totals: Vector = np.zeros(TOTALS)
 

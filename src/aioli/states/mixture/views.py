@@ -19,9 +19,9 @@ view and the ramp view become wider, and a feature was 0 in all rows before it c
 All but the first may go unread: then they are not made, and what only they need is not counted, for there is no way
 back.
 
-Compiled code (`states.mixture.view_rows`) reads two arrays: `statistics`, which every row moves, and `basis`, which rows
-read, and in which those that are learned leave the layouts and what the ramps remember of them. To see a row as if it
-came next, and count nothing, it goes through a copy of the statistics, which is short.
+Compiled code (`states.mixture.view_rows`) reads two arrays: `statistics`, which every row moves, and `basis`, which
+rows read, and in which those that are learned leave the layouts and what the ramps remember of them. To see a row as if
+it came next, and count nothing, it goes through a copy of the statistics, which is short.
 """
 
 import math
@@ -45,7 +45,7 @@ from aioli.states.mixture.layouts import (
     most_bent,
     rows_to_bends,
 )
-from aioli.states.mixture.ramps import RAMPS, SAMPLE, grow_ramps, ramp_numbers, unpack_ramps
+from aioli.states.mixture.ramps import RAMPS, SAMPLE, grow_ramps, ramp_numbers, sampled_columns, unpack_ramps
 from aioli.states.mixture.view_forms import RIPPLE_FREQUENCY, RIPPLES, SQUARE_COLUMNS, WAVES
 from aioli.states.mixture.view_rows import (
     BELIEVED,
@@ -79,8 +79,8 @@ class Views:
     fixed
         Whether no row moves them any more: each is seen as if it came next after those counted (`survey`).
     basis
-        What rows read, for compiled code: the layout of the squares, phases and directions of the waves, and where there
-        are ramps and ripples, those of the ripples, and what the ramps remember, their layout among it.
+        What rows read, for compiled code: the layout of the squares, phases and directions of the waves, and where
+        there are ramps and ripples, those of the ripples, and what the ramps remember, their layout among it.
     row
         Room for the views of a single row, each at the beginning of its line.
     """
@@ -215,12 +215,13 @@ class Views:
         views.waves[0] = given.array("phases", (WAVES,))
         first = np.arange(most_bent(views.width))
         beside = np.column_stack([first, -1 - first]).ravel()
-        squares = _checked_layout(given, "square_layout", views.width) if laid_out else beside
+        squares = _checked_layout(given, "square_layout", views.width, views.width) if laid_out else beside
         lay_out_again(views.square_layout, squares, 1)
         if views.bending:
             views.ripples[...] = given.array("ripples", views.ripples.shape)
-            others = np.arange(first.size, views.width)
-            ramped = _checked_layout(given, "ramp_layout", views.width) if laid_out else np.append(beside, others)
+            ramped = np.append(beside, np.arange(first.size, views.width))
+            if laid_out:
+                ramped = _checked_layout(given, "ramp_layout", views.width, sampled_columns(views.width))
             lay_out_again(views.ramp_layout, ramped, RAMPS)
             _restore_ramps(views, given, sampled=None if laid_out else first.size)
         return views
@@ -235,11 +236,11 @@ def _restore_ramps(views: Views, given: Snapshot, sampled: int | None) -> None:
     sample[:, :columns] = ramps[1 + shapes.size :].reshape(SAMPLE, columns)
 
 
-def _checked_layout(given: Snapshot, name: str, width: int) -> Indices:
-    """Return the entries of a layout in a file: columns that there are, each once, and bends, no more than may be."""
+def _checked_layout(given: Snapshot, name: str, width: int, bendable: int) -> Indices:
+    """Return the entries of a layout in a file: columns that there are, and bends of the first so many, each once."""
     entries = given.integers(name, (None,))
-    bends = int(np.count_nonzero(entries < 0))
-    if len(np.unique(entries)) < len(entries) or bends > BENT or not ((entries >= -width) & (entries < width)).all():
+    known = (entries >= -bendable) & (entries < width)
+    if not known.all() or len(np.unique(entries)) < len(entries) or np.count_nonzero(entries < 0) > BENT:
         raise SnapshotRefused(f"in a Views, {name!r} is no layout of {width} columns")
     return entries
 
