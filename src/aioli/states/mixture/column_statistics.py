@@ -33,6 +33,7 @@ __all__ = [
     "STATISTICS",
     "THREE_VALUES",
     "TOP",
+    "count_values",
     "relate_to_peak",
     "settle_origin",
     "standardise",
@@ -82,14 +83,11 @@ def standardise(columns: Matrix, n: float, limit: float, x: Vector, standard: Ve
         spread, room = columns[SPREAD, j], columns[ROOM, j]
         if size > 0.0 and columns[MOVES, j] < 2.0:
             columns[MOVES, j] += 1.0
-            if columns[MOVES, j] == 1.0:
-                columns[OTHER, j] = u
-            elif APART * size < top and limit < math.inf:
+            if columns[MOVES, j] == 2.0 and APART * size < top and limit < math.inf:
                 mean *= size / top
                 spread *= (size / top) ** 2
                 top = size
-                columns[OTHER, j] = u
-        shown, step = u, u - mean
+        step = u - mean
         columns[ROOM, j] = CALM * room
         if size > top and spread > 0.0:
             bound = (1.0 + room) * reach * math.sqrt(spread / before)
@@ -98,8 +96,6 @@ def standardise(columns: Matrix, n: float, limit: float, x: Vector, standard: Ve
                 u = mean + step
                 size = abs(u) if room > WIDER - 1.0 else 0.0  # the third in a row is believed
                 columns[ROOM, j] = WIDER * (1.0 + room) - 1.0
-        if columns[MOVES, j] == 2.0 and u == shown and u != 0.0 and u != columns[OTHER, j]:
-            columns[MOVES, j] = THREE_VALUES  # a cell that is not believed is no value of the column
         columns[TOP, j] = max(top, size)
         columns[PLAYED, j] = u
         mean += step / n
@@ -112,6 +108,21 @@ def standardise(columns: Matrix, n: float, limit: float, x: Vector, standard: Ve
         standard[1 + j] = s
         norm2 += s * s
     return norm2
+
+
+@compiled("void(f8[:,::1],f8[::1])", reassociate=True, inline=True)
+def count_values(columns: Matrix, x: Vector) -> None:
+    """Note of the row just standardised which columns have shown a second value, and which a third. O(d).
+
+    A cell that is not believed is no value of its column, nor is one that stands a thousand times farther out than
+    another that comes later: that one takes its place.
+    """
+    for j in range(x.size):
+        u, other, moves = x[j] - columns[ANCHOR, j], columns[OTHER, j], columns[MOVES, j]
+        new = u != 0.0 and u != other and u == columns[PLAYED, j]
+        instead = new and (moves == 1.0 or APART * abs(u) < abs(other))
+        columns[OTHER, j] = u if instead else other
+        columns[MOVES, j] = THREE_VALUES if new and not instead else moves
 
 
 @compiled("f8(f8[:,::1],f8[::1])", reassociate=True, inline=True)

@@ -45,8 +45,8 @@ def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by:
             continue
         # in files without layouts, a column of two values has its square beside it
         if variance > 0.0 and columns[MOVES, j] < THREE_VALUES and int(layout[HEADER + i]) != -1 - j:
-            c = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) / math.sqrt(variance)
-            s *= math.sqrt(1.0 + 0.25 * min(c * c, UNEVEN * UNEVEN))
+            sum2 = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) ** 2 / variance
+            s *= math.sqrt(1.0 + 0.25 * min(sum2, UNEVEN * UNEVEN))
         square[i] = by * s
     square[0] = 1.0
 

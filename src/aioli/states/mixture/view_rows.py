@@ -16,6 +16,7 @@ from aioli.states.mixture.column_statistics import (
     PLAYED,
     STATISTICS,
     THREE_VALUES,
+    count_values,
     relate_to_peak,
     settle_origin,
     standardise,
@@ -109,6 +110,7 @@ def view_row(
     n, limit = totals[ROWS], totals[BELIEVED]
     settle_origin(columns, n, limit, x)
     totals[STANDARD_NORM] += standardise(columns, n, limit, x, standard)
+    count_values(columns, x)
     by = math.sqrt(n / totals[STANDARD_NORM]) if totals[STANDARD_NORM] > 0.0 else 0.0
     if square.size > 0:
         add_squares(basis[: layout_numbers(d)], columns, n, standard, by * math.sqrt(0.5), square)
