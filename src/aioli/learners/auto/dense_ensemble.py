@@ -19,6 +19,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
+from aioli.states.mixture.column_statistics import SAVED
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_row import announce_row_late
 from aioli.states.mixture.mixture import Mixture
@@ -156,7 +157,7 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
         return (
             own is not None
             and theirs is not None
-            and np.array_equal(own.columns[:-1], theirs.columns[:-1])
+            and np.array_equal(own.columns[:SAVED], theirs.columns[:SAVED])
             and np.array_equal(own.basis, theirs.basis)
         )
 

@@ -28,9 +28,11 @@ __all__ = [
     "OTHER",
     "PLAYED",
     "ROOM",
+    "SAVED",
     "SECOND",
     "SPREAD",
     "STATISTICS",
+    "STRETCHED",
     "THREE_VALUES",
     "TOP",
     "count_values",
@@ -39,8 +41,9 @@ __all__ = [
     "standardise",
 ]
 
-STATISTICS = 9
-ANCHOR, MEAN, SPREAD, TOP, ROOM, MOVES, SECOND, OTHER, PLAYED = range(STATISTICS)  # rows of `columns`
+STATISTICS, SAVED = 10, 8
+# rows of `columns`; the last two are scratch
+ANCHOR, MEAN, SPREAD, TOP, ROOM, MOVES, SECOND, OTHER, PLAYED, STRETCHED = range(STATISTICS)
 THREE_VALUES = 3.0  # in place of the number of moves, which is counted up to 2
 
 LIMIT = 10.0  # standard deviations from the mean at which a cell is still believed; infinite where every cell is

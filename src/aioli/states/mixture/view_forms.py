@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.states.mixture.column_statistics import MEAN, MOVES, OTHER, SPREAD, THREE_VALUES
+from aioli.states.mixture.column_statistics import MEAN, MOVES, OTHER, SPREAD, STRETCHED, THREE_VALUES
 from aioli.states.mixture.layouts import HEADER
 
 __all__ = [
@@ -35,19 +35,21 @@ def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by:
     Where a column has two values, $s_1$ and $s_2 = -1/s_1$ in the standard view, its square $q = \frac12(s^2 - 1)$ is
     $\frac c2s$ with $c = s_1 + s_2$, and $s\sqrt{1 + c^2/4}$ is as long as both: that is written for the column.
     """
+    for j in range(standard.size - 1):  # a loop of its own: it takes vector instructions
+        s, variance = standard[1 + j], columns[SPREAD, j] / n
+        sum2 = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) ** 2 / variance
+        longer = math.sqrt(1.0 + 0.25 * min(sum2, UNEVEN * UNEVEN))
+        columns[STRETCHED, j] = s * longer if variance > 0.0 and columns[MOVES, j] < THREE_VALUES else s
     for i in range(1, square.size):
         entry = int(layout[HEADER - 1 + i])
-        j = entry if entry >= 0 else -1 - entry
-        s = standard[1 + j]
-        variance = columns[SPREAD, j] / n
         if entry < 0:
-            square[i] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if variance > 0.0 else 0.0
-            continue
-        # in files without layouts, a column of two values has its square beside it
-        if variance > 0.0 and columns[MOVES, j] < THREE_VALUES and int(layout[HEADER + i]) != -1 - j:
-            sum2 = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) ** 2 / variance
-            s *= math.sqrt(1.0 + 0.25 * min(sum2, UNEVEN * UNEVEN))
-        square[i] = by * s
+            j = -1 - entry
+            q = 0.5 * (min(abs(standard[1 + j]), SQUARE_LIMIT) ** 2 - 1.0)
+            square[i] = by * q if columns[SPREAD, j] / n > 0.0 else 0.0
+        elif int(layout[HEADER + i]) == -1 - entry:  # in files without layouts, any column has its square beside it
+            square[i] = by * standard[1 + entry]
+        else:
+            square[i] = by * columns[STRETCHED, entry]
     square[0] = 1.0
 
 

@@ -34,7 +34,7 @@ import numpy as np
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.states.mixture.column_statistics import ANCHOR, LIMIT, MEAN, SPREAD, STATISTICS, TOP
+from aioli.states.mixture.column_statistics import ANCHOR, LIMIT, MEAN, SAVED, SPREAD, STATISTICS, TOP
 from aioli.states.mixture.layouts import (
     BENT,
     WIDTH,
@@ -65,7 +65,6 @@ from aioli.streams.sparse_rows import Indices
 
 __all__ = ["LONGEST", "VIEWS", "Views"]
 
-SAVED = STATISTICS - 1  # statistics of a column; the last is scratch
 EARLIER_TOTALS, EARLIER_STATISTICS = 3, 4  # of files of views that believed every cell
 
 
