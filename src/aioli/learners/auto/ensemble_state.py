@@ -240,8 +240,11 @@ class EnsembleState(MixedExperts):
         width_of = views.widths
         widths = [width_of[expert.kind] for expert in self.playing]
         if views is not self._views or widths != [state.width for state in self.states]:
-            grown = zip(self.states, widths, strict=True)
-            self._lay_out(views, [state.grown(width - state.width) for state, width in grown])
+            wider = [
+                state if state.width == width else state.grown(width - state.width)
+                for state, width in zip(self.states, widths, strict=True)
+            ]
+            self._lay_out(views, wider)
 
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
         """Copy the experts' states into one array side by side, so that one compiled call plays a row."""
