@@ -37,9 +37,9 @@ def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by:
     """
     for j in range(standard.size - 1):  # a loop of its own: it takes vector instructions
         s, variance = standard[1 + j], columns[SPREAD, j] / n
-        sum2 = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) ** 2 / variance
+        sum2 = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) ** 2 / variance if variance > 0.0 else 0.0
         longer = math.sqrt(1.0 + 0.25 * min(sum2, UNEVEN * UNEVEN))
-        columns[STRETCHED, j] = s * longer if variance > 0.0 and columns[MOVES, j] < THREE_VALUES else s
+        columns[STRETCHED, j] = s * longer if columns[MOVES, j] < THREE_VALUES else s
     for i in range(1, square.size):
         entry = int(layout[HEADER - 1 + i])
         if entry < 0:
