@@ -13,7 +13,7 @@ from aioli.learners.aioli import AIOLI
 from aioli.learners.auto.auto import Auto
 from aioli.numerics import compiling
 
-COMBINES, VIEWS = "aioli.states.mixture.mixture_loops.combine_rows", "aioli.states.mixture.views.view_rows"
+COMBINES, VIEWS = "aioli.states.mixture.mixture_loops.combine_rows", "aioli.states.mixture.view_rows.view_rows"
 
 
 def writing(path: Path, then: str = "") -> list[str]:

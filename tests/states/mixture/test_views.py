@@ -11,25 +11,28 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.column_statistics import LIMIT
-from aioli.states.mixture.ramps import GOLDEN, RAMP_COLUMNS, RAMPS, SAMPLE, SHAPES
-from aioli.states.mixture.view_forms import SQUARE_LIMIT, SQUARE_WIDTH, WAVES
-from aioli.states.mixture.views import VIEWS, Views, count_in
+from aioli.states.mixture.layouts import BENT, entries_of
+from aioli.states.mixture.ramps import GOLDEN, RAMPS, SAMPLE, SHAPES
+from aioli.states.mixture.view_forms import SQUARE_COLUMNS, SQUARE_LIMIT, UNEVEN, WAVES
+from aioli.states.mixture.view_rows import RAMP, SQUARE, fill_views, remember_filled
+from aioli.states.mixture.views import VIEWS, Views
 
 streams = st.tuples(st.sampled_from(KINDS), st.integers(1, 60), st.integers(1, 8), st.integers(0, 10**6))
 
 
-def believed(X: Matrix) -> tuple[Matrix, Vector]:
-    """Return the rows so far as they are believed, relative to their origin, and the peaks: cell by cell."""
+def believed(X: Matrix) -> tuple[Matrix, Vector, list[list[float]]]:
+    """Return the rows so far as they are believed, relative to their origin, the peaks and the values: cell by cell."""
     origin, U, tops = X[0].copy(), np.zeros_like(X), np.zeros(X.shape[1])
     rooms, moves = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    values: list[list[float]] = [[] for _ in range(X.shape[1])]  # beside the origin
     for t, j in np.ndindex(X.shape):
         if t == 2 and 1000.0 * abs(X[2, j] - X[1, j]) < min(abs(X[1, j] - X[0, j]), abs(X[2, j] - X[0, j])):
-            origin[j], U[:2, j] = X[1, j], X[:2, j] - X[1, j]
+            origin[j], U[:2, j], values[j] = X[1, j], X[:2, j] - X[1, j], [X[0, j] - X[1, j]]
         u = X[t, j] - origin[j]
         moves[j] += u != 0.0
         if moves[j] == 2 and u != 0.0 and 1000.0 * abs(u) < tops[j]:
             U[:t, j] *= abs(u) / tops[j]
-            tops[j] = abs(u)
+            tops[j], values[j] = abs(u), [u]
         earlier, room = U[:t, j], rooms[j]
         mean, deviation = (earlier.mean(), earlier.std()) if t else (0.0, 0.0)
         bound = (1.0 + room) * LIMIT * (1.0 + 8.0 / max(t, 1)) * deviation
@@ -39,7 +42,8 @@ def believed(X: Matrix) -> tuple[Matrix, Vector]:
             tops[j] = max(tops[j], abs(U[t, j]) if room > 3.0 else 0.0)
             continue
         rooms[j], U[t, j], tops[j] = 0.9 * room, u, max(tops[j], abs(u))
-    return U, tops
+        values[j] += [u] if u not in (0.0, *values[j]) else []
+    return U, tops, values
 
 
 def ramps_of(shapes: Matrix, u: Vector) -> Matrix:
@@ -65,14 +69,21 @@ def knots_of(sample: Matrix) -> tuple[Matrix, float]:
     return shapes, 1.0 / np.sqrt(variance) if variance > 0 else 0.0
 
 
+def under_each_other(rows: list[Vector]) -> Matrix:
+    """The rows of a view: a feature is 0 before it comes."""
+    return np.array([np.pad(row, (0, rows[-1].size - row.size)) for row in rows])
+
+
 def by_definition(X: Matrix) -> list[Matrix]:
     """All views, each from the rows up to its own, without a recursion."""
-    views = Views(X.shape[1])
+    d = X.shape[1]
+    views = Views(d)
     out: list[list[Matrix]] = [[] for _ in VIEWS]
-    shapes, scale, sample = np.zeros((X.shape[1], SHAPES)), 0.0, np.zeros((SAMPLE, X.shape[1]))
+    shapes, scale, sample = np.zeros((0, SHAPES)), 0.0, np.zeros((SAMPLE, d))
     norms = np.zeros(2)
+    square, ramp = list(range(d)), list(range(d))
     for t in range(1, len(X) + 1):
-        U, top = believed(X[:t])
+        U, top, values = believed(X[:t])
         spread = U.std(axis=0)
         # a column that has not moved has no spread, not even the rounding of a mean
         moving = np.ptp(U, axis=0) > 0
@@ -82,19 +93,42 @@ def by_definition(X: Matrix) -> list[Matrix]:
         norms += [s @ s, r @ r]
         by = np.sqrt(np.divide(t, norms, out=np.zeros(2), where=norms > 0))
         squares = np.where(moving, (np.minimum(np.abs(s), SQUARE_LIMIT) ** 2 - 1.0) / 2.0, 0.0)
-        out[4].append(np.r_[1.0, np.column_stack([0.3 * by[0] * s, scale * ramps_of(shapes, U[-1])]).ravel()])
+        two = np.array([len(shown) == 1 for shown in values]) & moving
+        other = np.array([shown[0] if shown else 0.0 for shown in values])
+        c = np.where(two, (other - 2.0 * U.mean(axis=0)) / np.where(moving, spread, 1.0), 0.0)
+        held = s * np.sqrt(1.0 + np.minimum(c**2, UNEVEN**2) / 4.0)
+        climbed = scale * ramps_of(shapes, U[-1][[-1 - e for e in ramp if e < 0]])
+        place = {e: i for i, e in enumerate(e for e in ramp if e < 0)}
+        out[4].append(np.r_[1.0, *(climbed[place[e]] if e < 0 else 0.3 * by[0] * s[e] for e in ramp)])
+        out[2].append(
+            np.r_[1.0, by[0] * np.sqrt(0.5) * np.array([squares[-1 - e] if e < 0 else held[e] for e in square])]
+        )
         if t > 3:
             slot = t - 4 if t - 3 <= SAMPLE else int((t - 3) * GOLDEN % 1.0 * (t - 3))
             sample[slot if slot < SAMPLE else SAMPLE :][:1] = U[-1]
+        if t in (3, 7, 19, 35, 67, 131, 259):
+            square += [-1 - j for j, shown in enumerate(values) if len(shown) > 1 and -1 - j not in square]
         if t - 3 in (16, 32, 64, 128, 256):
-            shapes, scale = knots_of(sample[: t - 3])
+            kept = sample[: t - 3]
+            ramp += [-1 - j for j in range(d) if len(np.unique(kept[:, j])) > 2 and -1 - j not in ramp]
+            shapes, scale = knots_of(kept[:, [-1 - e for e in ramp if e < 0]])
         out[0].append(np.r_[1.0, by[0] * s])
         out[1].append(np.r_[1.0, by[1] * r])
-        out[2].append(np.r_[1.0, by[0] * np.sqrt(0.5) * np.c_[s, squares][:SQUARE_WIDTH].ravel()])
         for kind, waves in ((3, views.waves), (5, views.ripples)):
             phase = 2.0 * ((waves[0] + (by[0] * s) @ waves[1:] / (2.0 * np.pi)) % 1.0) - 1.0
             out[kind].append(np.r_[1.0, 4.0 * np.sqrt(2.0 / waves.shape[1]) * phase * (1.0 - np.abs(phase))])
-    return [np.array(view) for view in out]
+    return [under_each_other(view) for view in out]
+
+
+def in_order_of_columns(views: Views, made: list[Matrix]) -> list[Matrix]:
+    """The views with the features of the layouts in the order of the columns, whenever they came."""
+    ordered = list(made)
+    for kind, layout, features in ((SQUARE, views.square_layout, 1), (RAMP, views.ramp_layout, RAMPS)):
+        parts = [[0.0]] + [[e] if e >= 0 else [e] * features for e in entries_of(layout).tolist()]
+        entries = np.array([float(each) for part in parts for each in part])
+        entries[0] = np.inf
+        ordered[kind] = made[kind][:, np.argsort(entries, kind="stable")]
+    return ordered
 
 
 @given(streams, st.lists(st.tuples(st.integers(0, 59), st.integers(0, 7), st.sampled_from([30.0, -1e6])), max_size=6))
@@ -112,10 +146,13 @@ def test_a_row_by_itself_is_viewed_as_among_others_to_the_last_bit(d: int) -> No
     together, alone = Views(d), Views(d)
     expected, kinds = together.of_rows(X), np.arange(len(VIEWS))
     for t, x in enumerate(X):
-        count_in(alone.statistics, alone.basis, x, kinds, alone.row)
+        fill_views(alone.statistics, alone.basis, x, kinds, alone.row)
         for kind, (view, width) in enumerate(zip(expected, alone.widths, strict=True)):
-            assert_array_equal(alone.row[kind, :width], view[t])
+            assert_array_equal(alone.row[kind, :width], view[t, :width])
+            assert not view[t, width:].any()  # features that come later
+        remember_filled(alone.statistics, alone.basis, kinds)
     assert_array_equal(alone.statistics, together.statistics)
+    assert_array_equal(alone.basis, together.basis)
 
 
 def test_a_wave_is_nearly_a_sine() -> None:
@@ -149,15 +186,17 @@ def test_what_is_not_read_is_not_made_and_changes_nothing_else(read: tuple[int, 
                 assert ours.shape == (len(part), 0)
 
 
-@pytest.mark.parametrize("width", [2, RAMP_COLUMNS - 1, SQUARE_WIDTH + 5])
+@pytest.mark.parametrize("width", [2, BENT - 1, BENT + 5, SQUARE_COLUMNS - 1])
 def test_growing_is_having_had_zeros_before(width: int) -> None:
     X = np.random.default_rng(0).normal(size=(40, width + 3))
     X[:25, width:] = 0.0
     wide, narrow = Views(width + 3), Views(width)
     narrow.of_rows(np.ascontiguousarray(X[:25, :width]))
     wide.of_rows(X[:25])
-    for ours, expected in zip(narrow.grown(3).of_rows(X[25:]), wide.of_rows(X[25:]), strict=True):
-        assert_allclose(ours, expected, rtol=1e-12, atol=1e-12)
+    grown = narrow.grown(3)
+    ours = in_order_of_columns(grown, grown.of_rows(X[25:]))
+    for own, expected in zip(ours, in_order_of_columns(wide, wide.of_rows(X[25:])), strict=True):
+        assert_allclose(own, expected, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("at", [0, 1, 2, 5, 100])
@@ -192,9 +231,11 @@ def test_views_of_an_earlier_file_go_on_to_believe_every_cell() -> None:
     views.of_rows(X[:40])
     now = views.snapshot()
     earlier = {"columns": now.array("columns")[:4], "totals": now.array("totals")[:3]}
-    restored = Views.restore(Snapshot("Views", arrays={**now.arrays, **earlier}))
-    for ours, expected in zip(restored.of_rows(X[40:]), views.of_rows(X[40:]), strict=True):
-        assert np.array_equal(ours, expected)
+    arrays = {name: array for name, array in now.arrays.items() if name != "square_layout"}
+    restored = Views.restore(Snapshot("Views", arrays={**arrays, **earlier}))
+    made = restored.of_rows(X[40:]), views.of_rows(X[40:])
+    for kind in (0, 1, 3):
+        assert np.array_equal(made[0][kind], made[1][kind])
     assert views.moments()[1].min() > 1e4
 
 

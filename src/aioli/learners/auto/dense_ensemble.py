@@ -20,6 +20,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.dense.state import State
+from aioli.states.mixture.column_statistics import SAVED
 from aioli.states.mixture.late import LateMixture
 from aioli.states.mixture.late_row import announce_row_late
 from aioli.states.mixture.mixture import Mixture
@@ -136,9 +137,7 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K d²)."""
         names_after = self._names_after_growing(columns, names)
         if self._views is not None:
-            views = self._views.grown(columns)
-            playing = zip(self.playing, self.states, strict=True)
-            self._lay_out(views, [state.grown(views.widths[expert.kind] - state.width) for expert, state in playing])
+            self._lay_out_wider(self._views.grown(columns))
         self._names = names_after
         return self
 
@@ -170,7 +169,7 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
         fresh = type(self)(self.experts, self.budget)
         if self._views is not None:
             fresh._begin(self._views.width)
-            fresh._lay_out(self._views, fresh.states)
+            fresh._lay_out_wider(self._views)
         return fresh
 
     def _sees_as(self, other: Self) -> bool:
@@ -179,7 +178,7 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
         return (
             own is not None
             and theirs is not None
-            and np.array_equal(own.columns[:-1], theirs.columns[:-1])
+            and np.array_equal(own.columns[:SAVED], theirs.columns[:SAVED])
             and np.array_equal(own.basis, theirs.basis)
         )
 

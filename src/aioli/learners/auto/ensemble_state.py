@@ -16,7 +16,7 @@ from aioli.states.dense.play import logits_of_rows
 from aioli.states.dense.state import State
 from aioli.states.mixture.late_row import announce_row_late, learn_row_late
 from aioli.states.mixture.merging import merged_mixtures
-from aioli.states.mixture.single_row import DONE, consult_rows, recount_rows
+from aioli.states.mixture.single_row import DONE, ROUNDS, consult_rows, recount_rows
 from aioli.states.mixture.survey import ColumnSurvey
 from aioli.states.mixture.views import Views
 from aioli.streams.rows import Rows
@@ -46,6 +46,7 @@ class EnsembleState(MixedExperts):
         self.states: list[State] = []
         self._learning: Learning | None = None
         self._predicting: Predicting | None = None
+        self._stop_at = 0  # rounds, after which the views may become wider, or a review is due
         super().__init__(experts, budget)
 
     @property
@@ -65,8 +66,7 @@ class EnsembleState(MixedExperts):
         """Begin on views that are fixed to what a survey has counted."""
         width = survey.views(bending=False).width
         self._begin(width)
-        views = survey.views(bending=any(expert.bends for expert in self.playing))
-        self._lay_out(views, self.states)
+        self._lay_out_wider(survey.views(bending=any(expert.bends for expert in self.playing)))
 
     def _merge_states(self, other: "EnsembleState", since: "EnsembleState") -> None:
         """Take in what another ensemble learned since both went on from a third, on the same views. O(K d³)."""
@@ -205,7 +205,7 @@ class EnsembleState(MixedExperts):
         assert self._views is not None
         first = 0
         while first < len(X):
-            part = slice(first, first + self._rows_to_review(self.rounds))
+            part = slice(first, first + self._stop_at - self.rounds)
             y, row_weights = labels[part], weights[part]
             play = partial(play_blocks, self.playing, self.states, self._views, X[part], y, row_weights)
             late_rows = None if delayed is None else delayed.of(part)
@@ -221,6 +221,31 @@ class EnsembleState(MixedExperts):
         views = Views(width, bending=any(expert.bends for expert in self.playing))
         self._lay_out(views, [State(expert.spec, views.widths[expert.kind]) for expert in self.playing])
 
+    def _review_when_due(self) -> None:
+        """Follow the views where they have become wider, and review, where either may be due."""
+        if self._totals.item(ROUNDS) < self._stop_at:
+            return
+        assert self._views is not None
+        self._lay_out_wider(self._views)
+        super()._review_when_due()
+        self._set_stop()
+
+    def _set_stop(self) -> None:
+        """Say after how many rounds the views may become wider, or a review is due."""
+        assert self._views is not None
+        self._stop_at = self.rounds + min(self._rows_to_review(self.rounds), self._views.rows_to_bends)
+
+    def _lay_out_wider(self, views: Views) -> None:
+        """Go on with states as wide as the views are: further features were 0 in all rows so far. O(K d²)."""
+        width_of = views.widths
+        widths = [width_of[expert.kind] for expert in self.playing]
+        if views is not self._views or widths != [state.width for state in self.states]:
+            wider = [
+                state if state.width == width else state.grown(width - state.width)
+                for state, width in zip(self.states, widths, strict=True)
+            ]
+            self._lay_out(views, wider)
+
     def _lay_out(self, views: Views, states: Sequence[State]) -> None:
         """Copy the experts' states into one array side by side, so that one compiled call plays a row."""
         starts: Indices = np.cumsum([0] + [State.size(state.width) for state in states], dtype=np.int64)
@@ -230,6 +255,7 @@ class EnsembleState(MixedExperts):
             moved = State(state.spec, state.width, buffers[first:last])
             self.states.append(moved.overwrite(state.P, state.w, state.tally, factored=state.factored))
         self._views = views
+        self._set_stop()
         kinds: Indices = np.array([expert.kind for expert in self.playing], dtype=np.int64)
         seen = views.statistics, views.basis
         shares = self._mixture.buffer

@@ -10,7 +10,8 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector, bound, compiled
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.ranks import Counts, Ranks, rank_row, sample_row
-from aioli.states.mixture.views import VIEWS, Views, fill_views, widest_view
+from aioli.states.mixture.view_rows import VIEWS, fill_views, widest_view
+from aioli.states.mixture.views import Views
 
 __all__ = ["BASES", "BaseViews"]
 
@@ -28,7 +29,7 @@ class BaseViews:
     """
 
     def __init__(self, width: int) -> None:
-        self.views = Views(width)
+        self.views = Views(width, bending=False)
         self.ranks = Ranks(width)
         self.totals: Vector = np.zeros(TOTALS)
 

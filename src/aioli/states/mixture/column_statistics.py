@@ -25,19 +25,26 @@ __all__ = [
     "LIMIT",
     "MEAN",
     "MOVES",
+    "OTHER",
     "PLAYED",
     "ROOM",
+    "SAVED",
     "SECOND",
     "SPREAD",
     "STATISTICS",
+    "STRETCHED",
+    "THREE_VALUES",
     "TOP",
+    "count_values",
     "relate_to_peak",
     "settle_origin",
     "standardise",
 ]
 
-STATISTICS = 8
-ANCHOR, MEAN, SPREAD, TOP, ROOM, MOVES, SECOND, PLAYED = range(STATISTICS)  # rows of `columns`
+STATISTICS, SAVED = 10, 8
+# rows of `columns`; the last two are scratch
+ANCHOR, MEAN, SPREAD, TOP, ROOM, MOVES, SECOND, OTHER, PLAYED, STRETCHED = range(STATISTICS)
+THREE_VALUES = 3.0  # in place of the number of moves, which is counted up to 2
 
 LIMIT = 10.0  # standard deviations from the mean at which a cell is still believed; infinite where every cell is
 UNSURE = 8.0  # rows: a spread of n rows is believed to a factor of 1 + 8/n
@@ -63,6 +70,7 @@ def settle_origin(columns: Matrix, n: float, limit: float, x: Vector) -> None:
             if APART * abs(x[j] - second) < min(abs(second - first), abs(x[j] - first)):
                 columns[ANCHOR, j] = second
                 columns[MEAN, j] -= second - first  # spread, peak and moves of two rows are the same from either
+                columns[OTHER, j] = first - second
 
 
 @compiled("f8(f8[:,::1],f8,f8,f8[::1],f8[::1])", reassociate=True, inline=True)
@@ -103,6 +111,21 @@ def standardise(columns: Matrix, n: float, limit: float, x: Vector, standard: Ve
         standard[1 + j] = s
         norm2 += s * s
     return norm2
+
+
+@compiled("void(f8[:,::1],f8[::1])", reassociate=True, inline=True)
+def count_values(columns: Matrix, x: Vector) -> None:
+    """Note of the row just standardised which columns have shown a second value, and which a third. O(d).
+
+    A cell that is not believed is no value of its column, nor is one that stands a thousand times farther out than
+    another that comes later: that one takes its place.
+    """
+    for j in range(x.size):
+        u, other, moves = x[j] - columns[ANCHOR, j], columns[OTHER, j], columns[MOVES, j]
+        new = u != 0.0 and u != other and u == columns[PLAYED, j]
+        instead = new and (moves == 1.0 or APART * abs(u) < abs(other))
+        columns[OTHER, j] = u if instead else other
+        columns[MOVES, j] = THREE_VALUES if new and not instead else moves
 
 
 @compiled("f8(f8[:,::1],f8[::1])", reassociate=True, inline=True)

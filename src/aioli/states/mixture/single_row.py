@@ -14,7 +14,7 @@ from aioli.numerics.logistic import sigmoid, softplus
 from aioli.outcomes.two_classes import Tally
 from aioli.states.dense.single_row import LOGIT, RULES, SPOILED, TALLY, play_one, predict_logit_one
 from aioli.states.mixture.mixture_loops import announce, combine_rows, unpack_compiled
-from aioli.states.mixture.views import VIEWS, count_in, fill_views, is_row, view_width, widest_view
+from aioli.states.mixture.view_rows import KINDS, fill_views, is_row, remember_filled, view_width, widest_view
 from aioli.streams.sparse_rows import Indices
 
 __all__ = [
@@ -39,7 +39,6 @@ TOTALS = 4
 ROUNDS, WEIGHT, LOSS, LATE = range(TOTALS)  # what is counted of the whole: late labels last
 SLOTS = 4
 LABEL, ROW_WEIGHT, SAID, PROBABILITY = range(SLOTS)  # behind the log-odds of the experts
-KINDS = len(VIEWS)  # a plain name for Numba
 LOSS_TALLY, REGRET_TALLY, IRREGULAR_TALLY = int(Tally.LOSS), int(Tally.REGRET), int(Tally.IRREGULAR)
 
 
@@ -67,7 +66,7 @@ def consult_rows(
             copy_numbers(statistics, own)
         fill_views(own, basis, X[t], kinds, views)
         for i in range(kinds.size):
-            view = views[kinds[i], : view_width(kinds[i], d)]
+            view = views[kinds[i], : view_width(kinds[i], d, basis)]
             Z[t, i] = predict_logit_one(expert_buffers[starts[i] : starts[i + 1]], view)
     return -1
 
@@ -107,13 +106,14 @@ def teach_row(
     if first == 0:
         if not is_row(statistics, x):
             return NO_ROW
-        count_in(statistics, basis, x, kinds, views)
+        fill_views(statistics, basis, x, kinds, views)
     for i in range(first, kinds.size):
         buffer = expert_buffers[starts[i] : starts[i + 1]]
-        p = play_one(buffer, views[kinds[i], : view_width(kinds[i], d)], y, math.nan)
+        p = play_one(buffer, views[kinds[i], : view_width(kinds[i], d, basis)], y, math.nan)
         if p == SPOILED:
             return i
         z[i] = buffer[LOGIT] if p >= 0.0 else 0.0  # a view too long for the expert: it has nothing to say
+    remember_filled(statistics, basis, kinds)  # now, when all have read the row: views may become wider by it
     return DONE
 
 

@@ -18,11 +18,12 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.compiling import Matrix
 from aioli.snapshots.tree import Snapshot
-from aioli.states.mixture.column_statistics import ANCHOR, MEAN, MOVES, ROOM, SECOND, SPREAD, TOP
-from aioli.states.mixture.ramps import SAMPLE, SHAPES, find_knots, ramp_columns
-from aioli.states.mixture.views import BELIEVED, LONGEST, PEAK, PEAK_NORM, RAMP, ROWS, STANDARD_NORM, Views
+from aioli.states.mixture.column_statistics import ANCHOR, MEAN, MOVES, OTHER, ROOM, SECOND, SPREAD, THREE_VALUES, TOP
+from aioli.states.mixture.ramps import SAMPLE, find_knots, unpack_ramps
+from aioli.states.mixture.view_rows import BELIEVED, PEAK, PEAK_NORM, RAMP, ROWS, STANDARD_NORM, give_squares
+from aioli.states.mixture.views import LONGEST, Views
 from aioli.streams.rows import Rows
 
 __all__ = ["ColumnSurvey"]
@@ -62,6 +63,7 @@ class ColumnSurvey:
         fixed = Views(self._views.width, bending=bending, fixed=True)
         fixed.statistics[...] = self._views.statistics
         fixed.columns[ROOM] = 0.0
+        fixed.square_layout[...] = self._views.square_layout
         if bending:
             fixed.ramps[...] = self._views.ramps
         return fixed
@@ -82,13 +84,17 @@ class ColumnSurvey:
         gap = mean - a[MEAN]
         a[SPREAD] += spread + n1 * n / (n1 + n) * gap**2
         a[MEAN] += n / (n1 + n) * gap
+        third = (a[MOVES] > 0.0) & (b[MOVES] > 0.0) & (a[OTHER] != b[OTHER])
+        a[OTHER] = np.where(a[MOVES] > 0.0, a[OTHER], b[OTHER])
         for place in (TOP, ROOM, MOVES):
             a[place] = np.maximum(a[place], b[place])
+        a[MOVES][third] = THREE_VALUES
+        give_squares(own.square_layout, a[MOVES])
         for place in (STANDARD_NORM, PEAK_NORM):
             own.totals[place] += theirs.totals[place] - since.totals[place]
         own.totals[ROWS] = n1 + n
         if len(sample):
-            _keep_sample(own.ramps, sample)
+            _keep_sample(own, sample)
         return self
 
     def snapshot(self) -> Snapshot:
@@ -113,9 +119,8 @@ class ColumnSurvey:
 
 def _sample_of(views: Views) -> Matrix:
     """Return the rows that the ramps of some views have kept."""
-    D = ramp_columns(views.width)
     kept = min(max(int(views.totals[ROWS]) - FEWEST, 0), SAMPLE)
-    return views.ramps[1 + SHAPES * D :].reshape(SAMPLE, D)[:kept]
+    return unpack_ramps(views.ramps, views.width)[3][:kept]
 
 
 def _drawn_together(first: Matrix, n1: float, second: Matrix, n2: float) -> Matrix:
@@ -131,9 +136,7 @@ def _spaced(sample: Matrix, count: int) -> Matrix:
     return sample[(np.arange(count) * len(sample)) // max(count, 1)]
 
 
-def _keep_sample(ramps: Vector, sample: Matrix) -> None:
+def _keep_sample(views: Views, sample: Matrix) -> None:
     """Put a sample into the reservoir, and find the knots that it gives."""
-    D = sample.shape[1]
-    reservoir = ramps[1 + SHAPES * D :].reshape(SAMPLE, D)
-    reservoir[: len(sample)] = sample
-    find_knots(ramps, np.ascontiguousarray(sample))
+    unpack_ramps(views.ramps, views.width)[3][: len(sample)] = sample
+    find_knots(views.ramps, views.width, len(sample))

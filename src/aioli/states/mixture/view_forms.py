@@ -5,34 +5,51 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.states.mixture.column_statistics import SPREAD
+from aioli.states.mixture.column_statistics import MEAN, MOVES, OTHER, SPREAD, STRETCHED, THREE_VALUES
+from aioli.states.mixture.layouts import HEADER
 
 __all__ = [
     "RIPPLES",
     "RIPPLE_FREQUENCY",
+    "SQUARE_COLUMNS",
     "SQUARE_LIMIT",
-    "SQUARE_WIDTH",
+    "UNEVEN",
     "WAVES",
+    "add_squares",
     "make_waves",
-    "pair_with_squares",
     "scale",
 ]
 
 WAVES = 32
 RIPPLES = 127
 RIPPLE_FREQUENCY = 1.75  # of the waves
-SQUARE_WIDTH = 64  # squares are taken of the first columns only: beyond, they would cost more than they bring
+SQUARE_COLUMNS = 128  # that the square view holds from the first row, twice as many as may have a square
+UNEVEN = 4.0  # most that is taken for the sum of a column's two values, one of which stands beyond the standard view
 SQUARE_LIMIT = 10.0  # a square is taken of at most ten standard deviations
 
 
-@compiled("void(f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
-def pair_with_squares(columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
-    """Write each column beside its square, so that a new column comes last. O(d)."""
-    for j in range(square.size // 2):
-        s = standard[1 + j]
-        moved = columns[SPREAD, j] / n > 0.0
-        square[1 + 2 * j] = by * s
-        square[2 + 2 * j] = by * (0.5 * (min(abs(s), SQUARE_LIMIT) ** 2 - 1.0)) if moved else 0.0
+@compiled("void(f8[::1],f8[:,::1],f8,f8[::1],f8,f8[::1])", reassociate=True, inline=True)
+def add_squares(layout: Vector, columns: Matrix, n: float, standard: Vector, by: float, square: Vector) -> None:
+    r"""Write the columns and the squares of a layout, in its order. O(d).
+
+    Where a column has two values, $s_1$ and $s_2 = -1/s_1$ in the standard view, its square $q = \frac12(s^2 - 1)$ is
+    $\frac c2s$ with $c = s_1 + s_2$, and $s\sqrt{1 + c^2/4}$ is as long as both: that is written for the column.
+    """
+    for j in range(standard.size - 1):  # a loop of its own: it takes vector instructions
+        s, variance = standard[1 + j], columns[SPREAD, j] / n
+        sum2 = (columns[OTHER, j] - 2.0 * columns[MEAN, j]) ** 2 / variance if variance > 0.0 else 0.0
+        longer = math.sqrt(1.0 + 0.25 * min(sum2, UNEVEN * UNEVEN))
+        columns[STRETCHED, j] = s * longer if columns[MOVES, j] < THREE_VALUES else s
+    for i in range(1, square.size):
+        entry = int(layout[HEADER - 1 + i])
+        if entry < 0:
+            j = -1 - entry
+            q = 0.5 * (min(abs(standard[1 + j]), SQUARE_LIMIT) ** 2 - 1.0)
+            square[i] = by * q if columns[SPREAD, j] / n > 0.0 else 0.0
+        elif int(layout[HEADER + i]) == -1 - entry:  # in files without layouts, any column has its square beside it
+            square[i] = by * standard[1 + entry]
+        else:
+            square[i] = by * columns[STRETCHED, entry]
     square[0] = 1.0
 
 

@@ -16,7 +16,7 @@ import numpy as np
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.numerics.copying import copy_numbers
 from aioli.states.mixture.column_statistics import STATISTICS, relate_to_peak, settle_origin, standardise
-from aioli.states.mixture.views import BELIEVED, PEAK, PEAK_NORM, ROWS, STANDARD, STANDARD_NORM, TOTALS
+from aioli.states.mixture.view_rows import BELIEVED, PEAK, PEAK_NORM, ROWS, STANDARD, STANDARD_NORM, TOTALS
 
 __all__ = ["LinearViews", "linear_views", "linear_views_apart"]
 

@@ -6,77 +6,66 @@ a mean squared norm of about 1:
 
 - `standard`: $(u - \mathrm{mean})/\mathrm{sd}$, u being relative to the first row;
 - `peak`: $u/\max|u|$, which leaves rare columns alone where standardising would magnify them;
-- `square`: the first columns of the standard view, each beside its square, so that an effect may bend;
+- `square`: the columns of the standard view, the first 128 and those that have a square, and the squares, so that an
+  effect may bend;
 - `wave`: periodic waves of random directions of the standard view, a kernel of low rank;
-- `ramp`: the first columns cut at running quantiles (`states.mixture.ramps`), so that an effect may take any shape;
+- `ramp`: the columns, and columns cut at running quantiles (`states.mixture.ramps`), so that an effect may take any
+  shape;
 - `ripple`: many waves, and shorter ones: a kernel that is narrower and of a higher rank.
+
+Squares and ramps are given to columns that have shown three values, as rows come (`states.mixture.layouts`): the square
+view and the ramp view become wider, and a feature was 0 in all rows before it came.
 
 All but the first may go unread: then they are not made, and what only they need is not counted, for there is no way
 back.
 
-Compiled code reads two arrays: `statistics`, which every row moves, and `basis`, which rows read, and in which those
-that are learned leave what the ramps remember of them. To see a row as if it came next, and count nothing, it goes
-through a copy of the statistics, which is short.
+Compiled code (`states.mixture.view_rows`) reads two arrays: `statistics`, which every row moves, and `basis`, which
+rows read, and in which those that are learned leave the layouts and what the ramps remember of them. To see a row as if
+it came next, and count nothing, it goes through a copy of the statistics, which is short.
 """
 
 import math
-from collections.abc import Collection
+import sys
+from collections.abc import Collection, Sequence
 from typing import Self
 
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.copying import copy_numbers
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
-from aioli.states.mixture.column_statistics import (
-    ANCHOR,
-    LIMIT,
-    MEAN,
-    PLAYED,
-    SPREAD,
-    STATISTICS,
-    TOP,
-    relate_to_peak,
-    settle_origin,
-    standardise,
+from aioli.states.mixture.column_statistics import ANCHOR, LIMIT, MEAN, SAVED, SPREAD, STATISTICS, TOP
+from aioli.states.mixture.layouts import (
+    BENT,
+    WIDTH,
+    entries_of,
+    is_full,
+    lay_out_again,
+    layout_numbers,
+    most_bent,
+    rows_to_bends,
 )
-from aioli.states.mixture.ramps import RAMPS, climb, grow_ramps, ramp_columns, ramp_numbers, remember_row
-from aioli.states.mixture.view_forms import (
-    RIPPLE_FREQUENCY,
-    RIPPLES,
-    SQUARE_WIDTH,
-    WAVES,
-    make_waves,
-    pair_with_squares,
-    scale,
+from aioli.states.mixture.ramps import RAMPS, SAMPLE, grow_ramps, ramp_numbers, sampled_columns, unpack_ramps
+from aioli.states.mixture.view_forms import RIPPLE_FREQUENCY, RIPPLES, SQUARE_COLUMNS, WAVES
+from aioli.states.mixture.view_rows import (
+    BELIEVED,
+    KINDS,
+    LONGEST,
+    PEAK_NORM,
+    ROWS,
+    STANDARD,
+    STANDARD_NORM,
+    TOTALS,
+    VIEWS,
+    ramps_start,
+    view_rows,
+    widest_view,
 )
 from aioli.streams.sparse_rows import Indices
 
-__all__ = [
-    "BELIEVED",
-    "LONGEST",
-    "PEAK",
-    "PEAK_NORM",
-    "RAMP",
-    "ROWS",
-    "STANDARD_NORM",
-    "VIEWS",
-    "Views",
-    "count_in",
-    "fill_views",
-    "is_row",
-    "view_width",
-    "widest_view",
-]
+__all__ = ["LONGEST", "VIEWS", "Views"]
 
-VIEWS = ("standard", "peak", "square", "wave", "ramp", "ripple")
-STANDARD, PEAK, SQUARE, WAVE, RAMP, RIPPLE = range(KINDS := len(VIEWS))
-TOTALS = 4
-ROWS, STANDARD_NORM, PEAK_NORM, BELIEVED = range(TOTALS)  # the beginning of `statistics`, before those of the columns
-SAVED = STATISTICS - 1  # statistics of a column; the last is scratch
 EARLIER_TOTALS, EARLIER_STATISTICS = 3, 4  # of files of views that believed every cell
-LONGEST = 1e150  # a row whose square is still finite
 
 
 class Views:
@@ -89,8 +78,8 @@ class Views:
     fixed
         Whether no row moves them any more: each is seen as if it came next after those counted (`survey`).
     basis
-        What rows read, for compiled code: phases and directions of the waves, and where there are ramps and ripples,
-        those of the ripples, and what the ramps remember.
+        What rows read, for compiled code: the layout of the squares, phases and directions of the waves, and where
+        there are ramps and ripples, those of the ripples, and what the ramps remember, their layout among it.
     row
         Room for the views of a single row, each at the beginning of its line.
     """
@@ -103,32 +92,55 @@ class Views:
         self.totals: Vector = self.statistics[:TOTALS]
         self.columns: Matrix = self.statistics[TOTALS:].reshape(STATISTICS, width)
         self.totals[BELIEVED] = limit
-        own = (1 + width) * WAVES
-        rippling = (1 + width) * RIPPLES
-        self.basis: Vector = np.zeros(own + (rippling + ramp_numbers(width) if bending else 0))
-        self.waves: Matrix = self.basis[:own].reshape(1 + width, WAVES)
-        self.ripples: Matrix = self.basis[own : own + rippling].reshape(-1, RIPPLES)
-        self.ramps: Vector = self.basis[own + rippling :]
+        own, kept = layout_numbers(width), ramps_start(width)
+        self.basis: Vector = np.zeros(kept + ramp_numbers(width) if bending else own + (1 + width) * WAVES)
+        self.square_layout: Vector = self.basis[:own]
+        self.waves: Matrix = self.basis[own:][: (1 + width) * WAVES].reshape(1 + width, WAVES)
+        self.ripples: Matrix = self.basis[own + self.waves.size : kept].reshape(-1, RIPPLES)
+        self.ramps: Vector = self.basis[kept:]
+        self.ramp_layout: Vector = self.ramps[1 : 1 + own]
         _draw(self.waves, 0)
         _draw(self.ripples, 2)
         self.ripples[1:] *= RIPPLE_FREQUENCY
-        self.row: Matrix = np.zeros((KINDS, max(self.widths)))
+        lay_out_again(self.square_layout, np.arange(width)[:SQUARE_COLUMNS], 1)
+        if bending:
+            lay_out_again(self.ramp_layout, np.arange(width), RAMPS)
+        self.row: Matrix = np.zeros((KINDS, widest_view(width)))
 
     @property
     def widths(self) -> tuple[int, ...]:
-        """The width of each view, its 1 counted; 0 of those that there are not."""
-        return tuple(view_width(kind, self.width) if self.bending or kind < RAMP else 0 for kind in range(KINDS))
+        """The width of each view now, its 1 counted; 0 of those that there are not."""
+        plain, square = self.width + 1, int(self.square_layout[WIDTH])
+        bending = (int(self.ramp_layout[WIDTH]), RIPPLES + 1) if self.bending else (0, 0)
+        return plain, plain, square, WAVES + 1, *bending
+
+    @property
+    def rows_to_bends(self) -> int:
+        """How many rows may come until columns are given bends, and views become wider.
+
+        Where no column can be given any more, that is as many as may ever come.
+        """
+        layouts = [self.square_layout, self.ramp_layout] if self.bending else [self.square_layout]
+        if self.fixed or all(is_full(layout, self.width) for layout in layouts):
+            return sys.maxsize
+        return rows_to_bends(int(self.totals[ROWS]))
 
     def of_rows(self, X: Matrix, read: Collection[int] = range(KINDS)) -> list[Matrix]:
         """Return the views of rows that come next, and count them in; a view not `read` is empty. O(d) a row.
 
-        The first is made always: the others are made from it.
+        The first is made always: the others are made from it. A feature that comes with one of the rows is 0 in those
+        before.
         """
         if self.fixed:
             return self.of_rows_apart(X, read)
-        views = self._room(len(X), read)
-        view_rows(self.statistics, self.basis, X, False, *views)
-        return views
+        parts: list[list[Matrix]] = []
+        first = 0
+        while first < len(X) or not parts:
+            part = X[first : first + self.rows_to_bends]
+            parts.append(self._room(len(part), read))
+            view_rows(self.statistics, self.basis, part, False, *parts[-1])
+            first += len(part)
+        return parts[0] if len(parts) == 1 else [_under_each_other(each) for each in zip(*parts, strict=True)]
 
     def of_rows_apart(self, X: Matrix, read: Collection[int] = range(KINDS)) -> list[Matrix]:
         """Return the views of rows, each as if it came next, and count none; a view not `read` is empty. O(d) a row."""
@@ -156,28 +168,42 @@ class Views:
         return np.divide(by, unit, out=np.zeros_like(unit), where=unit > 0.0), origin
 
     def grown(self, columns: int) -> "Views":
-        """Return the views had so many further columns been there, and 0, from the first row."""
+        """Return the views had so many further columns been there, and 0, from the first row; theirs come last."""
         larger = Views(self.width + columns, bending=self.bending, fixed=self.fixed)
         larger.columns[:, : self.width] = self.columns
         larger.totals[...] = self.totals
+        new = np.arange(self.width, larger.width)
+        squares = np.append(entries_of(self.square_layout), new[new < SQUARE_COLUMNS])
+        lay_out_again(larger.square_layout, squares, 1)
         if self.bending:
-            grow_ramps(self.ramps, larger.ramps)
+            grow_ramps(self.ramps, self.width, larger.ramps, larger.width)
+            lay_out_again(larger.ramp_layout, np.append(entries_of(self.ramp_layout), new), RAMPS)
         return larger
 
     def snapshot(self) -> Snapshot:
-        """Return the statistics, and the waves: another version of NumPy might draw others."""
+        """Return the statistics, the layouts, and the waves: another version of NumPy might draw others."""
         waves = {"directions": self.waves[1:].copy(), "phases": self.waves[0].copy()}
         moved = {"columns": self.columns[:SAVED].copy(), "totals": self.totals.copy()}
-        bent = {"ripples": self.ripples.copy(), "ramps": self.ramps.copy()} if self.bending else {}
-        return Snapshot("Views", {"fixed": True} if self.fixed else {}, arrays=moved | waves | bent)
+        laid_out = {"square_layout": entries_of(self.square_layout)}
+        bent = {}
+        if self.bending:
+            laid_out["ramp_layout"] = entries_of(self.ramp_layout)
+            scale, _, shapes, sample = unpack_ramps(self.ramps, self.width)
+            bent = {"ripples": self.ripples.copy(), "ramps": np.concatenate([scale, shapes.ravel(), sample.ravel()])}
+        return Snapshot("Views", {"fixed": True} if self.fixed else {}, arrays={**moved, **waves, **laid_out, **bent})
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
-        """Make equal views; those of a file from before cells were doubted go on to believe every cell."""
+        """Make equal views; those of a file from before cells were doubted go on to believe every cell.
+
+        In a file without layouts, the first columns have their bends beside them.
+        """
         given = snapshot.of("Views")
         totals = given.array("totals", (None,))
         earlier = totals.size == EARLIER_TOTALS
-        columns = given.array("columns", (EARLIER_STATISTICS if earlier else SAVED, None))
+        laid_out = "square_layout" in given.arrays
+        saved = SAVED if laid_out else SAVED - 1  # without the other value that a column has shown
+        columns = given.array("columns", (EARLIER_STATISTICS if earlier else saved, None))
         fixed = "fixed" in given.values and given.flag("fixed")
         views = cls(columns.shape[1], math.inf, bending="ramps" in given.arrays, fixed=fixed)
         if not earlier and (totals.size != TOTALS or not totals[BELIEVED] > 0.0):
@@ -186,10 +212,46 @@ class Views:
         views.columns[: len(columns)] = columns
         views.waves[1:] = given.array("directions", (views.width, WAVES))
         views.waves[0] = given.array("phases", (WAVES,))
+        first = np.arange(most_bent(views.width))
+        beside = np.column_stack([first, -1 - first]).ravel()
+        squares = _checked_layout(given, "square_layout", views.width, views.width) if laid_out else beside
+        lay_out_again(views.square_layout, squares, 1)
         if views.bending:
             views.ripples[...] = given.array("ripples", views.ripples.shape)
-            views.ramps[...] = given.array("ramps", views.ramps.shape)
+            ramped = np.append(beside, np.arange(first.size, views.width))
+            if laid_out:
+                ramped = _checked_layout(given, "ramp_layout", views.width, sampled_columns(views.width))
+            lay_out_again(views.ramp_layout, ramped, RAMPS)
+            _restore_ramps(views, given, sampled=None if laid_out else first.size)
         return views
+
+
+def _restore_ramps(views: Views, given: Snapshot, sampled: int | None) -> None:
+    """Write the scale, the shapes and the sample of a file; in one without layouts, so many columns were sampled."""
+    scale, _, shapes, sample = unpack_ramps(views.ramps, views.width)
+    columns = sample.shape[1] if sampled is None else sampled
+    ramps = given.array("ramps", (1 + shapes.size + SAMPLE * columns,))
+    scale[...], shapes[...] = ramps[:1], ramps[1 : 1 + shapes.size].reshape(shapes.shape)
+    sample[:, :columns] = ramps[1 + shapes.size :].reshape(SAMPLE, columns)
+
+
+def _checked_layout(given: Snapshot, name: str, width: int, bendable: int) -> Indices:
+    """Return the entries of a layout in a file: columns that there are, and bends of the first so many, each once."""
+    entries = given.integers(name, (None,))
+    known = (entries >= -bendable) & (entries < width)
+    if not known.all() or len(np.unique(entries)) < len(entries) or np.count_nonzero(entries < 0) > BENT:
+        raise SnapshotRefused(f"in a Views, {name!r} is no layout of {width} columns")
+    return entries
+
+
+def _under_each_other(parts: Sequence[Matrix]) -> Matrix:
+    """Return the rows of matrices, of which none is wider than the next, and 0 where one has no column yet."""
+    whole = np.zeros((sum(map(len, parts)), parts[-1].shape[1]))
+    first = 0
+    for part in parts:
+        whole[first : first + len(part), : part.shape[1]] = part
+        first += len(part)
+    return whole
 
 
 def _draw(waves: Matrix, seed: int) -> None:
@@ -199,133 +261,3 @@ def _draw(waves: Matrix, seed: int) -> None:
             directions[:] = np.random.default_rng(seed).uniform(0.0, 1.0, directions.size)
         else:
             directions[:] = np.random.default_rng([seed + 1, column]).normal(size=directions.size)
-
-
-@compiled("i8(i8,i8)")
-def view_width(kind: int, d: int) -> int:
-    """Return the width of a view of rows of d columns, its 1 counted."""
-    if kind == SQUARE:
-        return 2 * min(d, SQUARE_WIDTH) + 1
-    if kind == WAVE:
-        return WAVES + 1
-    if kind == RIPPLE:
-        return RIPPLES + 1
-    return d + 1 + (RAMPS * ramp_columns(d) if kind == RAMP else 0)
-
-
-@compiled("i8(i8)")
-def widest_view(d: int) -> int:
-    """Return the width of the widest view of rows of d columns."""
-    widest = 0
-    for kind in range(KINDS):
-        widest = max(widest, view_width(kind, d))
-    return widest
-
-
-@compiled("b1(f8[::1],f8[::1])", reassociate=True)
-def is_row(statistics: Vector, x: Vector) -> bool:
-    """Return whether x is finite and has the width of the rows before."""
-    if TOTALS + STATISTICS * x.size != statistics.size:
-        return False
-    norm2 = 0.0
-    for j in range(x.size):
-        norm2 += x[j] * x[j]
-    return math.sqrt(norm2) <= LONGEST
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1])", reassociate=True)
-def view_row(
-    statistics: Vector,
-    basis: Vector,
-    x: Vector,
-    standard: Vector,
-    peak: Vector,
-    square: Vector,
-    wave: Vector,
-    ramp: Vector,
-    ripple: Vector,
-) -> None:
-    """Count the row in the statistics, and make its views, but for those of size 0. O(d)."""
-    d = x.size
-    totals, columns = statistics[:TOTALS], statistics[TOTALS:].reshape(STATISTICS, d)
-    totals[ROWS] += 1.0
-    n, limit = totals[ROWS], totals[BELIEVED]
-    settle_origin(columns, n, limit, x)
-    totals[STANDARD_NORM] += standardise(columns, n, limit, x, standard)
-    by = math.sqrt(n / totals[STANDARD_NORM]) if totals[STANDARD_NORM] > 0.0 else 0.0
-    if square.size > 0:
-        pair_with_squares(columns, n, standard, by * math.sqrt(0.5), square)
-    scale(standard, by)
-    if wave.size > 0:
-        make_waves(basis[WAVES : (1 + d) * WAVES].reshape(d, WAVES), basis[:WAVES], standard, wave)
-    if ripple.size > 0:
-        rippling = basis[(1 + d) * WAVES :]
-        make_waves(rippling[RIPPLES : (1 + d) * RIPPLES].reshape(d, RIPPLES), rippling[:RIPPLES], standard, ripple)
-    if ramp.size > 0:
-        climb(basis[(1 + d) * (WAVES + RIPPLES) :], columns[PLAYED], standard, ramp)
-    if peak.size > 0:
-        totals[PEAK_NORM] += relate_to_peak(columns, peak)
-        scale(peak, math.sqrt(n / totals[PEAK_NORM]) if totals[PEAK_NORM] > 0.0 else 0.0)
-
-
-@compiled("void(f8[::1],f8[::1])", uncounted=True)
-def remember_viewed(statistics: Vector, basis: Vector) -> None:
-    """Leave in the basis what the ramps remember of the row just viewed, which was learned, not only predicted."""
-    d = (statistics.size - TOTALS) // STATISTICS
-    played = statistics[TOTALS:].reshape(STATISTICS, d)[PLAYED]
-    remember_row(basis[(1 + d) * (WAVES + RIPPLES) :], statistics[ROWS], played)
-
-
-@compiled(
-    "void(f8[::1],f8[::1],f8[:,::1],b1,f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1])", reassociate=True
-)
-def view_rows(
-    statistics: Vector,
-    basis: Vector,
-    X: Matrix,
-    apart: bool,
-    standard: Matrix,
-    peak: Matrix,
-    square: Matrix,
-    wave: Matrix,
-    ramp: Matrix,
-    ripple: Matrix,
-) -> None:
-    """Make the views of rows, but for those of no columns: each counted in before the next. O(d) a row.
-
-    Apart from each other, every row is viewed as if it came next, and nothing is touched.
-    """
-    own = statistics.copy() if apart else statistics
-    for t in range(len(X)):
-        if apart:
-            copy_numbers(statistics, own)
-        view_row(own, basis, X[t], standard[t], peak[t], square[t], wave[t], ramp[t], ripple[t])
-        if not apart and ramp.shape[1] > 0:
-            remember_viewed(own, basis)
-
-
-@compiled("i8(i8[::1],i8,i8)")
-def read_width(kinds: Indices, kind: int, d: int) -> int:
-    """Return the width of a view that an expert reads, 0 of any other: that is not made."""
-    for i in range(kinds.size):
-        if kinds[i] == kind:
-            return view_width(kind, d)
-    return 0
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],i8[::1],f8[:,::1])", uncounted=True)
-def fill_views(statistics: Vector, basis: Vector, x: Vector, kinds: Indices, views: Matrix) -> None:
-    """Count the row in the statistics, and make the views that are read, each at the beginning of its line. O(d)."""
-    d = x.size
-    standard, peak = views[STANDARD, : d + 1], views[PEAK, : read_width(kinds, PEAK, d)]
-    square, wave = views[SQUARE, : read_width(kinds, SQUARE, d)], views[WAVE, : read_width(kinds, WAVE, d)]
-    ramp, ripple = views[RAMP, : read_width(kinds, RAMP, d)], views[RIPPLE, : read_width(kinds, RIPPLE, d)]
-    view_row(statistics, basis, x, standard, peak, square, wave, ramp, ripple)
-
-
-@compiled("void(f8[::1],f8[::1],f8[::1],i8[::1],f8[:,::1])", uncounted=True)
-def count_in(statistics: Vector, basis: Vector, x: Vector, kinds: Indices, views: Matrix) -> None:
-    """Fill the views of a row that is learned: what is remembered of it goes into the basis too. O(d)."""
-    fill_views(statistics, basis, x, kinds, views)
-    if read_width(kinds, RAMP, x.size) > 0:
-        remember_viewed(statistics, basis)
