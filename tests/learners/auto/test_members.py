@@ -85,3 +85,10 @@ def test_a_companion_that_retires_is_not_asked_about_a_single_row_any_more() -> 
     members.retire(0)
     assert_array_equal(members.play_row(np.zeros(2), 0.5, 1.0).Z, [[0.5, 0.0, 2.0]])
     assert [len(companion.asked_by) for companion in companions] == [1, 2]
+
+
+def test_rows_of_any_width_may_be_asked_about_before_the_first_label() -> None:
+    members = Members([Says(1.0, False), Says(2.0, False)])
+    for width in (2, 5, 3):
+        assert_array_equal(members.consult_row(np.ones(width), 0.5), [[0.5, 1.0, 2.0]])
+        assert_array_equal(members.play_row(np.ones(width), 0.5, 1.0).Z, [[0.5, 1.0, 2.0]])
