@@ -64,7 +64,7 @@ class Escape:
 
     def play(self, codes: Codes) -> Vector:
         """Return the probability of a new class before each row, and count the classes of the rows. O(1) a row."""
-        classes = int(codes.max(initial=-1)) + 1
+        classes = (codes.item() if codes.size == 1 else int(codes.max(initial=-1))) + 1
         if classes > self.seen.size:
             self.seen = np.append(self.seen, np.zeros(classes - self.seen.size, np.int64))
         announced = np.empty(len(codes))

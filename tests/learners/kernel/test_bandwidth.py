@@ -12,8 +12,9 @@ from scipy.spatial.distance import pdist
 
 from aioli import AIOLI, Nystrom, RandomFeatures
 from aioli.evaluate.hindsight import best_in_ball
-from aioli.learners.kernel.bandwidth import PAST_LOSS, PAST_REGRET, RATIOS, BandwidthMixture
+from aioli.learners.kernel.bandwidth import RATIOS, BandwidthMixture
 from aioli.learners.kernel.feature_map_learner import FeatureMapLearner
+from aioli.learners.kernel.prepared_row import PAST_LOSS, PAST_REGRET
 from aioli.learners.kernel.random_features import FourierMap
 from aioli.learners.kernel.scales import METRICS, SAMPLE, Sample, Scaling
 from aioli.numerics.compiling import Matrix, Vector

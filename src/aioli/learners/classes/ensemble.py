@@ -19,7 +19,7 @@ from aioli.learners.classes.experts import (
     require_budget,
 )
 from aioli.learners.classes.first_two import FirstTwoState
-from aioli.learners.classes.prepared_row import LearnedRow, PredictedRow
+from aioli.learners.classes.prepared_row import LearnedRow, PreparedRows
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.numerics.threads import do_all, followed_by, one_blas_thread
 from aioli.outcomes.class_labels import Codes
@@ -59,9 +59,6 @@ class ClassEnsemble:
         "fast", "usual" or "best": whether a forest plays, and how large it is.
     """
 
-    _row: LearnedRow | None
-    _predicted: list[PredictedRow]  # those that no thread predicts with
-
     def __init__(self, experts: int | None, columns: int, places: ClassPlaces, budget: str = "usual") -> None:
         self.experts, self.budget, self._unseen = experts, budget, places.unseen
         self.rounds = 0
@@ -69,7 +66,7 @@ class ClassEnsemble:
         self.views: dict[str, SeenView] = {}  # by name
         self.players: list[Player] = []
         self.retired: set[str] = set()
-        self._forget_prepared()
+        self._rows = PreparedRows()  # until somebody joins or leaves, or an array is replaced
         starting = experts_for(places.known, columns, budget)[:experts]
         beside = [expert for expert in starting if expert.is_companion]
         self.companions = Companions.begin(beside, columns, places, budget) if beside else None
@@ -116,7 +113,7 @@ class ClassEnsemble:
             row = self.prepared()
             row.X[...] = X
             return self.play_row(row, int(codes[0]), float(weights[0])).copy()
-        self._forget_prepared()
+        self._rows.forget()
         announced = np.empty((len(X), self.classes))
         first = 0
         with one_blas_thread() if len(X) >= FEWEST else nullcontext():
@@ -130,13 +127,7 @@ class ClassEnsemble:
 
     def prepared(self) -> LearnedRow:
         """Return room for a single row, and all that it takes to play it."""
-        if self._row is None:
-            self._row = LearnedRow(self.bases, self.views, self.players, self.mixture, self.companions)
-        return self._row
-
-    def _forget_prepared(self) -> None:
-        """Let prepared rows go, since somebody joins or leaves, or an array is replaced."""
-        self._row, self._predicted = None, []
+        return self._rows.to_learn(self)
 
     def play_row(self, row: LearnedRow, code: int, weight: float) -> Matrix:
         """Learn from a prepared row; return its probabilities before the label, in one line that is overwritten."""
@@ -147,13 +138,13 @@ class ClassEnsemble:
     def _count_in(self, rows: int) -> None:
         self.rounds += rows
         if not self.rounds % REVIEW:
-            self._forget_prepared()
+            self._rows.forget()
             self._review()
 
     def predict(self, X: Matrix) -> Matrix:
         """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
         if len(X) == 1:
-            return self._predict_row(X)
+            return self._rows.predict(self, X)
         plain = self.bases.peek(X)
         seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()} | {ROW: X}
         below, above = self._room(len(X))
@@ -161,18 +152,6 @@ class ClassEnsemble:
             player.state.consult(seen[player.reads], out)
         said = self.mixture.announce(below)
         return said if self.companions is None else self.companions.announce(said, above)
-
-    def _predict_row(self, X: Matrix) -> Matrix:
-        """Return what `predict` does, for one row; each thread takes a prepared row of its own, and hands it back."""
-        spare = self._predicted  # a list that is replaced takes back what nobody will use
-        try:
-            row = spare.pop()
-        except IndexError:
-            row = PredictedRow(self.bases, self.views, self.players, self.mixture, self.companions)
-        row.X[...] = X
-        said = row.predict().copy()
-        spare.append(row)
-        return said
 
     def _play_block(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         plain = self.bases.of_rows(X)
@@ -203,7 +182,7 @@ class ClassEnsemble:
     def open_up(self) -> Self:
         """Make a place for all classes that nobody has seen, behind those known; return the ensemble."""
         self._unseen = 1
-        self._forget_prepared()
+        self._rows.forget()
         self.mixture.add_class()
         if self.companions is not None:
             self.companions.mixture.add_class()
@@ -213,7 +192,7 @@ class ClassEnsemble:
 
     def add_class(self) -> None:
         """Make room for one further class, and let the experts that so many classes need join."""
-        self._forget_prepared()
+        self._rows.forget()
         for player in self.players:
             player.state.add_class()
         self.mixture.add_class()
@@ -269,7 +248,7 @@ class ClassEnsemble:
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row."""
-        self._forget_prepared()
+        self._rows.forget()
         places = {ROW: np.arange(self.columns)}
         self.bases = self.bases.grown(columns)
         for name, view in self.views.items():

@@ -1,8 +1,9 @@
 """One row at a time through the experts of many classes: every array and every compiled call made ready beforehand."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from functools import partial
+from typing import Protocol
 
 import numpy as np
 
@@ -14,7 +15,17 @@ from aioli.states.classes.base_views import BaseViews
 from aioli.states.classes.mixture import ClassMixture
 from aioli.states.classes.views import SeenView
 
-__all__ = ["LearnedRow", "PredictedRow"]
+__all__ = ["LearnedRow", "PreparedRows"]
+
+
+class Ensemble(Protocol):
+    """Says what there is to prepare: the views, those that read them, and who mixes what they say."""
+
+    bases: BaseViews
+    views: dict[str, SeenView]
+    players: list[Player]
+    mixture: ClassMixture
+    companions: Companions | None
 
 
 class PreparedRow(ABC):
@@ -29,19 +40,13 @@ class PreparedRow(ABC):
         The row, to be written before the calls, and the probabilities that they end in, which the next row overwrites.
     """
 
-    def __init__(
-        self,
-        bases: BaseViews,
-        views: Mapping[str, SeenView],
-        players: Sequence[Player],
-        mixture: ClassMixture,
-        companions: Companions | None,
-    ) -> None:
+    def __init__(self, whole: Ensemble) -> None:
+        bases, players, mixture, companions = whole.bases, whole.players, whole.mixture, whole.companions
         self.X: Matrix = np.empty((1, bases.width))
         plain, see = self._plain(bases)
         calls: list[Callable[[], object]] = [see]
         seen = {ROW: self.X}
-        for name, view in views.items():
+        for name, view in whole.views.items():
             seen[name], see = self._view(view, plain[view.base])
             if seen[name] is not plain[view.base]:
                 calls.append(see)
@@ -85,17 +90,10 @@ class PreparedRow(ABC):
 class LearnedRow(PreparedRow):
     """A row that is announced, and then learned."""
 
-    def __init__(
-        self,
-        bases: BaseViews,
-        views: Mapping[str, SeenView],
-        players: Sequence[Player],
-        mixture: ClassMixture,
-        companions: Companions | None,
-    ) -> None:
+    def __init__(self, whole: Ensemble) -> None:
         self.codes: Codes = np.zeros(1, np.int64)
         self.weights: Vector = np.ones(1)
-        super().__init__(bases, views, players, mixture, companions)
+        super().__init__(whole)
 
     def play(self, code: int, weight: float) -> Matrix:
         """Learn from the row in X; return the probabilities before its label, in one line that is overwritten."""
@@ -135,3 +133,34 @@ class PredictedRow(PreparedRow):
 
     def _combine(self, mixture: ClassMixture, Z: Cube) -> tuple[Matrix, Callable[[], None]]:
         return mixture.prepared_announce(Z)
+
+
+class PreparedRows:
+    """Holds the prepared rows of an ensemble, which are made when they are first asked for."""
+
+    def __init__(self) -> None:
+        self.forget()
+
+    def forget(self) -> None:
+        """Let all rows go, since somebody joins or leaves, or an array is replaced."""
+        self._learned: LearnedRow | None = None
+        self._spare: list[PredictedRow] = []  # those that no thread predicts with
+
+    def to_learn(self, whole: Ensemble) -> LearnedRow:
+        """Return the row through which single rows are learned."""
+        learned = self._learned
+        if learned is None:
+            learned = self._learned = LearnedRow(whole)
+        return learned
+
+    def predict(self, whole: Ensemble, X: Matrix) -> Matrix:
+        """Return the probabilities of the only row of X; each thread takes a row of its own, and hands it back."""
+        spare = self._spare  # a list that is replaced takes back what nobody will use
+        try:
+            row = spare.pop()
+        except IndexError:
+            row = PredictedRow(whole)
+        row.X[...] = X
+        said = row.predict().copy()
+        spare.append(row)
+        return said

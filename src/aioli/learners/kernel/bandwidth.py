@@ -28,9 +28,10 @@ from aioli.errors import AnnouncementRefused, ParameterRefused, SnapshotRefused
 from aioli.learners.announcements import Delayed
 from aioli.learners.kernel.base_learner import Forecaster
 from aioli.learners.kernel.few_rows import FEW, FewRows
+from aioli.learners.kernel.prepared_row import LOSS, PAST_LOSS, PAST_REGRET, ROUNDS, PreparedRow
 from aioli.learners.kernel.scales import METRICS, Sample, Scaling
-from aioli.numerics.compiling import Matrix, Vector, compiled
-from aioli.numerics.logistic import finite_logit_many, log_loss, log_loss_many, sigmoid_many
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import finite_logit_many, log_loss_many, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.combination import Combination
@@ -39,16 +40,13 @@ from aioli.states.mixture.mixture import Mixture
 
 __all__ = ["BandwidthMixture", "FeatureMaps", "require_bandwidth"]
 
-MOVING = (
-    threading.Lock()
-)  # of states that move once, though several threads may predict; one of a learner is not copied
+# of states that move once, though several threads may predict; one of a learner is not copied
+MOVING = threading.Lock()
 
 RATIOS = (0.25, 0.5, 1.0, 2.0)  # bandwidths beside the median distance
 SETTLED = 64  # rows up to which every new map is better than the last
 UNPROVEN = 1e300  # stands for infinity, which no file keeps
 RETIRING = 1024  # rows from which a bandwidth that nobody heeds may retire
-
-ROUNDS, LOSS, PAST_LOSS, PAST_REGRET = range(4)  # entries of the tally
 
 
 class FeatureMaps(Protocol):
@@ -88,7 +86,7 @@ class BandwidthMixture(Forecaster):
         self.maps: list[Forecaster] = []
         self.combination = Combination(np.ones(len(RATIOS)))
         self._few: FewRows | None = None  # of these maps and this scaling, once there are few rows
-        self._row: tuple[Matrix, Callable[[], float]] | None = None  # arrays of a single row, and what plays it
+        self._row: PreparedRow | None = None  # of these maps, once rows come one by one
 
     @property
     def width(self) -> int:
@@ -117,10 +115,7 @@ class BandwidthMixture(Forecaster):
     def logit_of_row(self, X: Matrix) -> float | None:
         """Return the log-odds of the only row of X, by one compiled call for all maps, or None: `logits` must."""
         few = self._few_rows(X)
-        if few is None:
-            return None
-        said: float = self.combination.logits(few.consult(self.combination.mixture.prior, X)).item()
-        return said
+        return None if few is None else self.combination.logits(few.consult(self.combination.mixture.prior, X)).item()
 
     def announce(self, X: Matrix) -> tuple[Vector, Matrix]:
         """Return each row's log-odds, as if it came next, and the memory of its announcement: each bandwidth's too."""
@@ -158,28 +153,15 @@ class BandwidthMixture(Forecaster):
         """
         if self.combination.late is not None:
             return None
-        if self._row is None or self._row[0] is not X:
+        if self._row is None or self._row.X is not X:
             few = self._few_rows(X)
             if few is None:
                 return None
-            self._row = X, self._prepared(few, X, y, weights)
-        said = self._row[1]()
+            self._row = PreparedRow(few, self.combination, self.tally, X, y, weights)
+        said = self._row.play()
         if self.sample.keep_row(X, y, weights):
             self._review()
         return said
-
-    def _prepared(self, few: FewRows, X: Matrix, y: Vector, weights: Vector) -> Callable[[], float]:
-        """Return the call that plays the row that these arrays hold, until there are other maps, or one retires."""
-        combination, tally = self.combination, self.tally
-        Z, play_maps = few.prepared(combination.mixture.prior, X, y, weights)
-
-        def play() -> float:
-            play_maps()
-            said = combination.answer_row(Z, y, weights)
-            count_row(tally, said, y, weights)
-            return said
-
-        return play
 
     def grow(self, columns: int, grown: Callable[[Forecaster, int, int], Forecaster]) -> None:
         """Make room for new columns that have been 0 so far; `grown` makes that of a map, given its number."""
@@ -319,10 +301,3 @@ class BandwidthMixture(Forecaster):
         self.combination = self.combination.begun_anew()
         self._few = None
         self.unheard[:] = 0.0
-
-
-@compiled("void(f8[::1],f8,f8[::1],f8[::1])")
-def count_row(tally: Vector, said: float, y: Vector, weights: Vector) -> None:
-    """Count a row and its loss. O(1)."""
-    tally[ROUNDS] += 1.0
-    tally[LOSS] += weights[0] * log_loss(said, y[0])

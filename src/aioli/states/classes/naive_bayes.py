@@ -63,7 +63,7 @@ class NaiveBayesState:
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        self.prepared_consult(X, out)()
+        consult_rows(self.counts, self.means, self.squares, self.overall, self.rows, X, out)
 
     def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
         """Return the call that consults, again and again, about the rows that X holds."""

@@ -127,7 +127,10 @@ class SharedState:
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        self.prepared_consult(X, out)()
+        if self.width < BLOCK_WIDTH:
+            consult_rows(self.P, self.W, X, out)
+        else:
+            consult_waiting(self.P, self.W, self.S, X, out, self.counts.item(HELD))
 
     def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
         """Return the call that consults, again and again, about the rows that X holds."""
