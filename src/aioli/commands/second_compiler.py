@@ -19,6 +19,7 @@ from collections.abc import Callable
 from aioli.learners.auto.auto import Auto
 from aioli.learners.protocol import AnyLearner
 from aioli.numerics import compiling
+from aioli.states.boosting import fitting
 from aioli.states.forest import loops, ranks
 from aioli.states.kernel import fourier_rows
 from aioli.states.mixture import mixture_loops
@@ -26,7 +27,13 @@ from aioli.states.mixture import mixture_loops
 __all__ = ["ITS_FUNCTIONS", "SecondCompiler", "compile_beside", "compile_functions"]
 
 # In the order in which the command needs them, after what reads the file and what makes the views of a row.
-ITS_FUNCTIONS = (mixture_loops.combine_rows, fourier_rows.play_maps, ranks.rank_rows, loops.play_rows)
+ITS_FUNCTIONS = (
+    mixture_loops.combine_rows,
+    fourier_rows.play_maps,
+    fitting.boost,
+    ranks.rank_rows,
+    loops.play_rows,
+)
 LONGEST = 120.0  # seconds to wait for a function: then the command compiles it itself
 PAUSE = 0.02  # seconds between two looks into the cache
 
