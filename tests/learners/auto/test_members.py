@@ -85,3 +85,13 @@ def test_a_companion_that_retires_is_not_asked_about_a_single_row_any_more() -> 
     members.retire(0)
     assert_array_equal(members.play_row(np.zeros(2), 0.5, 1.0).Z, [[0.5, 0.0, 2.0]])
     assert [len(companion.asked_by) for companion in companions] == [1, 2]
+
+
+def test_single_rows_of_another_width_are_given_to_the_companions_whole() -> None:
+    companion = Keeps()
+    members = Members([companion])
+    for width in (2, 40, 3):
+        x = np.arange(float(width))
+        assert_array_equal(members.consult_row(x, 0.5), [[0.5, 1.0]])
+        members.play_row(x, 0.5, 1.0)
+        assert_array_equal(companion.kept[-1][0], x[None])

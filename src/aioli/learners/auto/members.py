@@ -71,7 +71,7 @@ class Members:
             row = spare.pop()
         except IndexError:
             row = None
-        if row is None:
+        if row is None or row.width != x.size:  # before the first label, rows of any width may be announced
             row = PreparedRow(x.size, self.companions, self._parts, learned=False)
         row.hear(x, linear, math.nan)
         Z = row.Z.copy()
@@ -89,7 +89,7 @@ class Members:
 
     def play_row(self, x: Vector, linear: float, y: float) -> PreparedRow:
         """Let the companions learn a row of weight 1; return what every member said of it before the label."""
-        if self._row is None:
+        if self._row is None or self._row.width != x.size:
             self._row = PreparedRow(x.size, self.companions, self._parts, learned=True)
         self._row.hear(x, linear, y)
         return self._row

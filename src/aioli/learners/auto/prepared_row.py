@@ -30,6 +30,8 @@ class PreparedRow:
 
     Attributes
     ----------
+    width
+        As given: compiled code writes a row of so many columns, and checks no more.
     Z, y, weights
         What every member said of the last row, its label and its weight; the next row overwrites them.
     """
@@ -39,7 +41,7 @@ class PreparedRow:
     ) -> None:
         X, y, weights = np.empty((1, width)), np.empty(1), np.ones(1)
         Z = np.zeros((1, parts[-1].stop))
-        self.Z, self.y, self.weights = Z, y, weights
+        self.width, self.Z, self.y, self.weights = width, Z, y, weights
         playing = [(part, each) for part, each in zip(parts, companions, strict=True) if each is not None]
         calls = [
             each.prepared(X, y, weights, Z[:, part]) if learned else each.prepared_consult(X, Z[:, part])
