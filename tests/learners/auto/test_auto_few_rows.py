@@ -100,6 +100,17 @@ def test_another_learners_announcement_is_refused_by_one_that_has_announced_noth
     assert learner.rounds == 40
 
 
+def test_rows_of_any_width_may_be_announced_one_by_one_before_the_first_label() -> None:
+    rng = np.random.default_rng(0)
+    learner = Auto()
+    tickets = [learner.announce(rng.normal(size=width)) for width in (3, 400, 2, 3)]
+    assert [ticket.probability for ticket in tickets] == [0.5] * 4
+    x = rng.normal(size=3)
+    learner.learn(x, 1)
+    assert learner.n_features_ == 3
+    assert learner.predict(x) > 0.5
+
+
 def first_column(X: Matrix) -> Vector:
     """Play as a guest: what cannot be saved is copied part by part."""
     return np.asarray(1.0 / (1.0 + np.exp(-X[:, 0])))
