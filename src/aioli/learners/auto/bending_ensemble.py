@@ -217,6 +217,11 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         self._combination = Combination.restore(given.part("combination"), self._combination.members)
         self._auditions.recall(given)
         self._members.recall(given)
+        playing = [companion for companion in self.companions if companion is not None]
+        if self.n_features_ is not None and not all(companion.fits(self.n_features_) for companion in playing):
+            raise SnapshotRefused(
+                f"in a BendingEnsemble, a companion read other rows than of {self.n_features_} columns"
+            )
         self._take_names(given)
         return self
 

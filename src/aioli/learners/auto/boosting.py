@@ -16,7 +16,7 @@ __all__ = ["BoostingCompanion"]
 
 
 class BoostingCompanion(Companion):
-    """Boosted trees, fitted anew as rows come: heard after some of the trees, and after all."""
+    """Plays boosted trees, fitted anew as rows come: they are heard after some of the trees, and after all."""
 
     names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
     joined = 2
@@ -60,6 +60,10 @@ class BoostingCompanion(Companion):
         if self._state is None:
             self._state = BoostedState(THOROUGH, width, outputs=1)
         return self._state
+
+    def fits(self, columns: int) -> bool:
+        """Return whether the trees are of rows of so many columns."""
+        return self._state is None or self._state.width == columns
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""

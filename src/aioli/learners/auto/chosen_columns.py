@@ -1,4 +1,4 @@
-r"""Plays all of Auto's experts a second time, on the columns that matter, where most columns tell nothing of the label.
+r"""Plays Auto's experts but the forest a second time, on the columns that matter, where most tell nothing of the label.
 
 A learner of d columns pays for every one of them, about half a nat a column each time the rows double, and a hundred
 columns of noise cost a kernel or a tree far more. So at n = 16, 24, 32, 48, …, 256, 512, …, 4,096 rows the columns are
@@ -34,7 +34,7 @@ from aioli.learners.auto.companions import Companion
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.copying import copy_record
 from aioli.numerics.logistic import finite_logit, finite_logit_many
-from aioli.snapshots.tree import Array, Snapshot
+from aioli.snapshots.tree import Array, Plain, Snapshot
 
 __all__ = ["ChosenColumns"]
 
@@ -113,6 +113,11 @@ class ChosenColumns(Companion):
 
         return play
 
+    def fits(self, columns: int) -> bool:
+        """Return whether the rows kept, and the columns chosen, are of rows of so many columns."""
+        kept = self._table is None or self._table.shape[1] == columns + 2
+        return kept and int(self._columns.max(initial=-1)) < columns
+
     @property
     def unsettled(self) -> bool:
         """Whether an ensemble plays whose columns a later choice may change."""
@@ -159,13 +164,18 @@ class ChosenColumns(Companion):
         kept = np.empty((0, 0)) if self._kept is None else self._kept.copy()
         parts = {} if self._ensemble is None else {"ensemble": self._ensemble.snapshot()}
         arrays: dict[str, Array] = {"columns": self._columns.copy(), "kept": kept}
-        return Snapshot("ChosenColumns", {"rows": self._rows}, arrays, parts)
+        values: dict[str, Plain] = {"rows": self._rows}
+        if self._make is self._make_earlier:
+            values["earlier"] = True
+        return Snapshot("ChosenColumns", values, arrays, parts)
 
     def recalled(self, snapshot: Snapshot) -> Self:
         """Return an equal companion, which plays the same ensembles as this one."""
         given = snapshot.of("ChosenColumns")
         made = type(self)(self._make, self._make_earlier)
         made._rows = given.whole("rows")
+        if "earlier" in given.values:
+            made._make = made._make_earlier
         made._columns = given.integers("columns", (None,)).copy()
         kept = given.array("kept", (None, None))
         if len(kept):

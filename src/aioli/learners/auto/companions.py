@@ -48,6 +48,10 @@ class Companion(ABC):
         """Whether it has yet to decide what it reads: then it may be farther behind before it retires."""
         return False
 
+    def fits(self, columns: int) -> bool:  # noqa: ARG002  (one that keeps nothing of its rows fits any)
+        """Return whether what it has learned is of rows of so many columns, as it is but for a damaged file."""
+        return True
+
     @abstractmethod
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next; changes nothing.
@@ -138,6 +142,10 @@ class ForestCompanion(Companion):
             self._state = ForestState(width, 2, self.trees)
         return self._state
 
+    def fits(self, columns: int) -> bool:
+        """Return whether the trees are of rows of so many columns."""
+        return self._state is None or self._state.width == columns
+
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
         if self._state is not None:
@@ -213,6 +221,10 @@ class KernelCompanion(Companion):
     def _products(self, X: Matrix) -> AbstractContextManager[None]:
         """Keep BLAS to one thread where rows need it: a product on two may round apart from one on one."""
         return nullcontext() if self._learner.plays_at_once(X) else one_blas_thread()
+
+    def fits(self, columns: int) -> bool:
+        """Return whether the features are of rows of so many columns."""
+        return self._learner.n_features_ in (None, columns)
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""

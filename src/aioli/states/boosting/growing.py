@@ -18,7 +18,22 @@ from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.states.boosting.bins import Bins
 from aioli.states.boosting.cells import Listed
 
-__all__ = ["CHILD", "FEATURE", "LEAF", "LEAVES", "NODE", "NODES", "NUMBER", "THRESHOLD", "VALUE", "grow_tree"]
+__all__ = [
+    "BINNED",
+    "CHILD",
+    "FEATURE",
+    "GROWN",
+    "LEAF",
+    "LEAVES",
+    "NODE",
+    "NODES",
+    "NUMBER",
+    "SUMMED",
+    "THRESHOLD",
+    "USUAL",
+    "VALUE",
+    "grow_tree",
+]
 
 LEAVES = 32  # of a tree, at most
 NODES = 2 * LEAVES - 1
@@ -29,7 +44,7 @@ LEAF = -1.0  # in the place of the column
 RIDGE = 1.0
 LEAST = 0.1  # curvature on either side of a split
 BOLDEST = 1.0  # that a tree may move a score by: where rows are certain and wrong, G/(H+λ) is large
-EMPTY = 1e-9  # curvature of a bin without rows, or of rows that are all but certain: no split is looked for behind it
+EMPTY = 1e-9  # curvature of a bin without rows, or of rows that are all but certain: no gain is looked for behind it
 TELLING = 1e-9  # gains below it are rounding
 
 # of a leaf, while the tree grows: the node, its rows among all, their G and H, and the best split: gain, column among
@@ -43,6 +58,7 @@ SUMMED = 3
 NUMBER, BINNED, USUAL = range(SUMMED)
 
 Numbers = NDArray[np.int64]
+Sums = NDArray[np.float64]  # of four axes: leaves, columns, bins, and g or h
 
 
 @compiled("void(u1[:,::1],i8[::1],i4[::1],i8[:,::1],i8,f8[:,::1],i8[::1],i8,i8,f8[:,:,::1])", uncounted=True)
@@ -114,11 +130,9 @@ def find_split(columns: Numbers, sums: Cube, leaf: Vector) -> None:
     for c in range(sums.shape[0]):
         g, h = 0.0, 0.0
         for b in range(columns[BINNED, c] - 1):
-            if not sums[c, b, 1] > EMPTY:
-                continue
             g += sums[c, b, 0]
             h += sums[c, b, 1]
-            if h >= LEAST and H - h >= LEAST:
+            if sums[c, b, 1] > EMPTY and h >= LEAST and H - h >= LEAST:
                 left, right = h + RIDGE, H - h + RIDGE
                 gain = (g * g * right + (G - g) * (G - g) * left) / (left * right) - whole  # one division: it is slow
                 if gain > leaf[GAIN]:
@@ -155,7 +169,7 @@ def grow_tree(
     slopes: Matrix,
     rate: float,
     order: Numbers,
-    sums: Cube,
+    sums: Sums,
     leaves: Matrix,
     tree: Matrix,
     scores: Vector,

@@ -15,12 +15,14 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit, score_rows
-from aioli.states.boosting.growing import CHILD, FEATURE, NODE, NODES
+from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, NODE, NODES
 
 __all__ = ["BoostedState"]
 
 FIRST = 32  # rows before the first fit
 ROOM = 1 << 22  # bytes of the rows kept: of wide ones there are fewer
+
+HEAVIEST = 1e100  # a weight that no learner takes
 
 Codes = NDArray[np.int64]
 
@@ -42,7 +44,7 @@ class BoostedState:
         self.how, self.width, self.outputs = how, width, outputs
         self._stages = np.array(how.stages)
         self.rows = 0  # that have come
-        self.fitted = 0  # that had come at the last fit
+        self.due = FIRST  # rows at which the next model is fitted
         self.base: Vector = np.zeros(outputs)
         self.trees: Cube = np.empty((0, NODES, NODE))  # none where no fit has seen two classes
         self._table: Matrix = np.empty((2 * FIRST, width + 2))  # rows, their labels and weights
@@ -71,11 +73,11 @@ class BoostedState:
         out = np.empty((len(X), self._stages.size, self.outputs))
         first = 0
         while first < len(X):
-            part = slice(first, min(len(X), first + self._due() - self.rows))
+            part = slice(first, min(len(X), first + self.due - self.rows))
             out[part] = self.consult(X[part])
             self._keep(X[part], codes[part], weights[part])
             first = part.stop
-            if self.rows == self._due():
+            if self.rows == self.due:
                 self._fit()
         return out
 
@@ -88,14 +90,17 @@ class BoostedState:
         row[:-2], row[-2], row[-1] = X[0], code, weight
         self._held += 1
         self.rows += 1
-        if self.rows == self._due():
+        if self.rows == self.due:
             self._fit()
 
     def grown(self, columns: int) -> Self:
-        """Return the state with new columns, as if they had been there, and 0; of wider rows fewer may be kept."""
+        """Return the state with new columns, as if they had been there, and 0.
+
+        Of wider rows fewer are kept where they would take more than 4 MiB, and the next fit sees those alone.
+        """
         wider = type(self)(self.how, self.width + columns, self.outputs)
         wider._set_model(self.base, self.trees)
-        wider.rows, wider.fitted = self.rows, self.fitted
+        wider.rows, wider.due = self.rows, self.due
         known = self.kept[-wider._most :]
         wider._table = np.insert(known, [self.width] * columns, 0.0, axis=1)
         wider._held = len(known)
@@ -104,19 +109,19 @@ class BoostedState:
     def with_class(self) -> Self:
         """Return the state with one further class, which no row has had, nor any tree speaks of until the next fit."""
         more = type(self)(self.how, self.width, self.outputs + 1)
-        more.rows, more.fitted = self.rows, self.fitted
+        more.rows, more.due = self.rows, self.due
         more._table, more._held = self._table.copy(), self._held
         if len(self.trees):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
             silent = np.zeros((self.how.rounds, 1, NODES, NODE))
-            silent[..., FEATURE] = -1.0
+            silent[..., FEATURE] = LEAF
             trees = np.concatenate([self.trees.reshape(self.how.rounds, self.outputs, NODES, NODE), silent], axis=1)
             more._set_model(np.append(self.base, unseen), trees.reshape(-1, NODES, NODE))
         return more
 
     def snapshot(self) -> Snapshot:
         """Return the rows kept, the counts, and the model."""
-        values = {"width": self.width, "outputs": self.outputs, "rows": self.rows, "fitted": self.fitted}
+        values = {"width": self.width, "outputs": self.outputs, "rows": self.rows, "due": self.due}
         arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees.copy()}
         return Snapshot("BoostedState", values, arrays)
 
@@ -124,15 +129,20 @@ class BoostedState:
     def restore(cls, snapshot: Snapshot, how: Boosting) -> Self:
         """Make an equal state, whose models are fitted so."""
         given = snapshot.of("BoostedState")
-        state = cls(how, given.whole("width"), given.whole("outputs"))
-        state.rows, state.fitted = given.whole("rows"), given.whole("fitted")
-        base, trees = given.array("base", (state.outputs,)), given.array("trees", (None, NODES, NODE))
-        kept = given.array("kept", (min(state.rows, state._most), state.width + 2))
-        codes = kept[:, -2]
-        if ((codes < 0) | (codes >= max(state.outputs, 2)) | (codes % 1 != 0)).any() or (kept[:, -1] < 0.0).any():
-            raise SnapshotRefused("in a BoostedState, a label of the rows kept is no class, or a weight below 0")
-        if state.fitted > state.rows or state._due() <= state.rows or len(trees) not in (0, how.rounds * state.outputs):
+        width, outputs, rows, due = (given.whole(name) for name in ("width", "outputs", "rows", "due"))
+        base, trees = given.array("base", (outputs,)), given.array("trees", (None, NODES, NODE))
+        kept = given.array("kept", (min(rows, most_kept(how, width)), width + 2))
+        codes, weights = kept[:, -2], kept[:, -1]
+        if ((codes < 0) | (codes >= max(outputs, 2)) | (codes % 1 != 0)).any():
+            raise SnapshotRefused("in a BoostedState, a label of the rows kept is no class")
+        if not (
+            np.isfinite(kept).all() and np.isfinite(base).all() and ((weights >= 0.0) & (weights < HEAVIEST)).all()
+        ):
+            raise SnapshotRefused("in a BoostedState, the rows kept are not such as are learned")
+        if not rows < due <= max(FIRST, 2 * rows) or len(trees) not in (0, how.rounds * outputs):
             raise SnapshotRefused("in a BoostedState, the model is not one of the rows that came")
+        state = cls(how, width, outputs)  # only now: a file may claim sizes that no memory has
+        state.rows, state.due = rows, due
         _require_trees(trees, state.width)
         state._set_model(base, trees)
         state._table, state._held = kept.copy(), len(kept)
@@ -148,11 +158,7 @@ class BoostedState:
     @property
     def _most(self) -> int:
         """How many rows are kept."""
-        return min(self.how.newest, max(ROOM // (8 * (self.width + 2)), FIRST))
-
-    def _due(self) -> int:
-        """Return at how many rows the next fit is due."""
-        return max(FIRST, self.fitted + max(1, int(self.how.fresh * min(self.fitted, self._most))))
+        return most_kept(self.how, self.width)
 
     def _keep(self, X: Matrix, codes: Codes, weights: Vector) -> None:
         """Put rows behind those kept, in room that is made where there is none."""
@@ -172,7 +178,7 @@ class BoostedState:
 
     def _fit(self) -> None:
         """Fit the model to the rows kept, unless all have one label."""
-        self.fitted = self.rows
+        self.due = self.rows + max(1, int(self.how.fresh * min(self.rows, self._most)))
         kept = self.kept
         codes = kept[:, -2].astype(np.int64)
         if codes.min() < codes.max():
@@ -182,10 +188,15 @@ class BoostedState:
         self.base, self.trees = base.copy(), trees.copy()
 
 
+def most_kept(how: Boosting, width: int) -> int:
+    """Return how many rows of this width are kept at the most."""
+    return min(how.newest, max(ROOM // (8 * (width + 2)), FIRST))
+
+
 def _require_trees(trees: Cube, width: int) -> None:
     """Refuse trees of which a row would not find its way to a leaf."""
     feature, child, places = trees[:, :, FEATURE], trees[:, :, CHILD], np.arange(NODES)
-    inner = feature != -1.0
+    inner = feature != LEAF
     fits = (feature >= 0) & (feature < width) & (feature % 1 == 0) & (child % 1 == 0) & (child > places)
     if not (np.isfinite(trees).all() and ((fits & (child < NODES - 1)) | ~inner).all()):
         raise SnapshotRefused("in a BoostedState, a tree leads nowhere")
