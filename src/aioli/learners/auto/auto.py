@@ -58,8 +58,8 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         `ClassAuto` in place of this learner, with one probability a class.
     budget
         "fast" plays eight linear experts alone, some tens of microseconds a row; "usual" adds three more and companions
-        that bend: while they are heard, some eight times as much where rows come one at a time, 0.12 ms to announce a
-        row of 20 columns and 0.2 ms to learn it (docs/speed.md), and thirteen times in large calls; "best" plays larger
+        that bend: while they are heard, some seven times as much where rows come one at a time, 0.06 ms to announce a
+        row of 20 columns and 0.12 ms to learn it (docs/speed.md), and sixteen times in large calls; "best" plays larger
         ones and, where scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a
         quarter: about a millisecond a row by `learn_many`.
     guests

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
-from aioli.learners.auto.companions import Companion
+from aioli.learners.auto.companions import TreesCompanion
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.boosting.fitting import THOROUGH
@@ -15,14 +15,11 @@ from aioli.states.boosting.state import BoostedState
 __all__ = ["BoostingCompanion"]
 
 
-class BoostingCompanion(Companion):
+class BoostingCompanion(TreesCompanion[BoostedState]):
     """Plays boosted trees, fitted anew as rows come: they are heard after some of the trees, and after all."""
 
     names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
     joined = 2
-
-    def __init__(self) -> None:
-        self._state: BoostedState | None = None
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next: NaN before the first fit."""
@@ -61,15 +58,6 @@ class BoostingCompanion(Companion):
             self._state = BoostedState(THOROUGH, width, outputs=1)
         return self._state
 
-    def fits(self, columns: int) -> bool:
-        """Return whether the trees are of rows of so many columns."""
-        return self._state is None or self._state.width == columns
-
-    def grow(self, columns: int) -> None:
-        """Make room for new columns, 0 in all rows so far."""
-        if self._state is not None:
-            self._state = self._state.grown(columns)
-
     def snapshot(self) -> Snapshot:
         """Return the state, where there is one."""
         parts = {} if self._state is None else {"state": self._state.snapshot()}
@@ -84,7 +72,3 @@ class BoostingCompanion(Companion):
             if companion._state.outputs != 1:
                 raise SnapshotRefused(f"in a BoostingCompanion, {companion._state.outputs} scores a row came, not one")
         return companion
-
-    def recalled(self, snapshot: Snapshot) -> Self:
-        """Return an equal companion."""
-        return self.restore(snapshot)

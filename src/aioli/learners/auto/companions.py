@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Self
+from typing import Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from aioli.states.forest.kinds import MEMBERS
 from aioli.states.forest.single_row import prepared_consult_odds, prepared_play_odds
 from aioli.states.forest.state import ForestState
 
-__all__ = ["Companion", "ForestCompanion", "KernelCompanion"]
+__all__ = ["Companion", "ForestCompanion", "KernelCompanion", "TreesCompanion"]
 
 FARTHEST = 1e90  # a cell of which random features can still be made
 
@@ -98,14 +98,49 @@ class Companion(ABC):
         """Return an equal companion of the same kind as this one, from what it remembered."""
 
 
-class ForestCompanion(Companion):
+class TreeState(Protocol):
+    """The state of trees, which begins with the first row."""
+
+    width: int
+
+    def grown(self, columns: int) -> Self:
+        """Return the state with new columns, 0 in all rows so far."""
+
+
+Trees = TypeVar("Trees", bound=TreeState)
+
+
+class TreesCompanion(Companion, Generic[Trees]):
+    """A companion of one state of trees, None before the first row."""
+
+    _state: Trees | None = None
+
+    def fits(self, columns: int) -> bool:
+        """Return whether the trees are of rows of so many columns."""
+        return self._state is None or self._state.width == columns
+
+    def grow(self, columns: int) -> None:
+        """Make room for new columns, 0 in all rows so far."""
+        if self._state is not None:
+            self._state = self._state.grown(columns)
+
+    def recalled(self, snapshot: Snapshot) -> Self:
+        """Return an equal companion."""
+        return self.restore(snapshot)
+
+    @classmethod
+    @abstractmethod
+    def restore(cls, snapshot: Snapshot) -> Self:
+        """Make an equal companion."""
+
+
+class ForestCompanion(TreesCompanion[ForestState]):
     """A forest: its kinds of trees, all of them, and the model in their paths are heard one by one."""
 
     names = tuple(f"forest: {name}" for name in MEMBERS)
 
     def __init__(self, trees: int) -> None:
         self.trees = trees
-        self._state: ForestState | None = None
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next; changes nothing."""
@@ -142,15 +177,6 @@ class ForestCompanion(Companion):
             self._state = ForestState(width, 2, self.trees)
         return self._state
 
-    def fits(self, columns: int) -> bool:
-        """Return whether the trees are of rows of so many columns."""
-        return self._state is None or self._state.width == columns
-
-    def grow(self, columns: int) -> None:
-        """Make room for new columns, 0 in all rows so far."""
-        if self._state is not None:
-            self._state = self._state.grown(columns)
-
     def snapshot(self) -> Snapshot:
         """Return the number of trees and their state."""
         parts = {} if self._state is None else {"state": self._state.snapshot()}
@@ -166,10 +192,6 @@ class ForestCompanion(Companion):
             if companion._state.trees != companion.trees or companion._state.classes != 2:
                 raise SnapshotRefused(f"in a ForestCompanion, {companion._state.trees} trees are not {companion.trees}")
         return companion
-
-    def recalled(self, snapshot: Snapshot) -> Self:
-        """Return an equal companion."""
-        return self.restore(snapshot)
 
 
 class KernelCompanion(Companion):
