@@ -30,7 +30,7 @@ def vowpal_wabbit(X: Matrix, y: Vector, options: str) -> Iterator[float]:
 
 def sklearn_sgd(X: Matrix, y: Vector) -> Iterator[float]:
     """scikit-learn: `SGDClassifier(loss="log_loss")` behind a `StandardScaler`, both by `partial_fit`."""
-    return ScikitLearn("StandardScaler").announce(X, y)
+    return ScikitLearn().announce(X, y)
 
 
 def bayesian_glm(X: Matrix, y: Vector, approximator: str) -> Iterator[float]:

@@ -140,6 +140,20 @@ def test_sparse_rows_reach_everybody(ending: str, tmp_path: Path, capsys: pytest
     assert all(math.isfinite(scores["log_loss"]) for scores in found["learners"].values())
 
 
+@pytest.mark.usefixtures("libraries")
+def test_a_table_of_many_categories_reaches_everybody(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rng = np.random.default_rng(0)
+    path = tmp_path / "clicks.csv"
+    with path.open("w") as file:
+        file.write("site,person,clicked\n")
+        for _ in range(400):  # so many persons that rows are sparse
+            file.write(f"s{rng.integers(9)},p{rng.integers(3000)},{rng.integers(2)}\n")
+    assert main(["compare", str(path), "--label", "clicked", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["left_out"] == {}
+    assert sorted(found["learners"]) == sorted(NAMES)
+
+
 def test_a_terminal_has_a_table_that_leaves_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("aioli.commands.display.EVERY", 0.0)
     terminal = Terminal()

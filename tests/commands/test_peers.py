@@ -135,6 +135,14 @@ def test_a_column_that_comes_late_was_zero_before(library: str, as_sparse: bool)
         others[name].close()
 
 
+def test_rows_that_become_sparse_are_scaled_as_before_but_for_their_means() -> None:
+    X, y = stream(60)
+    peer = ScikitLearn()
+    said = [*peer.announce(X[:30], y[:30]), *peer.announce(sparse.csr_array(X[30:]), y[30:])]
+    assert len(said) == 60
+    assert_allclose(peer._scaler.var_, X.var(axis=0), rtol=1e-9)  # a running variance rounds otherwise
+
+
 @pytest.mark.parametrize("name", ["river", "vw", "sklearn"])
 def test_weights_are_heard(name: str) -> None:
     X, y = stream(60)

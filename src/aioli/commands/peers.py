@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from itertools import repeat
 from numbers import Number
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
@@ -46,12 +46,11 @@ def peers_of(library: str, in_csr: bool) -> dict[str, Peer]:
 
     Sparse rows are scaled by their largest entries, as both libraries advise: to subtract means would fill them.
     """
-    scaler = "MaxAbsScaler" if in_csr else "StandardScaler"
     if library == "river":
-        return {"River": River(), "River scaled": River(scaler)}
+        return {"River": River(), "River scaled": River("MaxAbsScaler" if in_csr else "StandardScaler")}
     if library == "vw":
         return {"VW": VowpalWabbit(), "VW --coin": VowpalWabbit("--coin"), "VW --ftrl": VowpalWabbit("--ftrl")}
-    return {"sklearn SGD": ScikitLearn(scaler)}
+    return {"sklearn SGD": ScikitLearn()}
 
 
 class RiverModel(Protocol):
@@ -168,12 +167,14 @@ class VowpalWabbit:
 class ScikitLearn:
     """`SGDClassifier(loss="log_loss")` behind a scaler of `sklearn.preprocessing`, both by `partial_fit`. O(d) a row.
 
-    Neither takes columns that come later, so they are made wider by hand: a column that was 0 so far has a mean, a
-    variance, a largest entry and a weight of 0, and a scale of 1.
+    The scaler is `MaxAbsScaler` if the first rows are sparse, as those of a file with many categories are, and
+    `StandardScaler` otherwise. Neither it nor the classifier takes columns that come later, so they are made wider by
+    hand: a column that was 0 so far has a mean, a variance, a largest entry and a weight of 0, and a scale of 1.
     """
 
-    def __init__(self, scaler: str = "StandardScaler") -> None:
-        self._scaler = pkgutil.resolve_name(f"sklearn.preprocessing:{scaler}")()
+    def __init__(self) -> None:
+        self._scalers = importlib.import_module("sklearn.preprocessing")
+        self._scaler: Any = None
         self._model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
         self._started = False
 
@@ -211,9 +212,14 @@ class ScikitLearn:
 
     def _widened(self, X: Features) -> Features:
         """Return the rows as it takes them, once it is as wide as they are."""
+        if self._scaler is None:
+            dense = isinstance(X, np.ndarray)
+            self._scaler = self._scalers.StandardScaler() if dense else self._scalers.MaxAbsScaler()
         self._widen(X.shape[1])
         if isinstance(X, np.ndarray):
             return X
+        if "with_mean" in self._scaler.get_params():  # rows have become sparse: to subtract means would fill them
+            self._scaler.set_params(with_mean=False)
         # it takes no larger numbers of columns than these
         return sparse.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
 
