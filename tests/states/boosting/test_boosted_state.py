@@ -36,7 +36,7 @@ def test_rows_one_by_one_are_the_same_game() -> None:
     whole, single = BoostedState(THOROUGH, 4, 1), BoostedState(THOROUGH, 4, 1)
     said, out = play(whole, X, y), np.empty((1, 2, 1))
     for t in range(400):
-        single.play_row(X[t : t + 1], float(y[t]), 1.0, out)
+        single.play_row(X[t : t + 1], y[t : t + 1], np.ones(1), out)
         assert_array_equal(out[0], said[t])
     assert single.snapshot().arrays["kept"].tobytes() == whole.snapshot().arrays["kept"].tobytes()
 
@@ -97,7 +97,7 @@ def test_a_state_that_keeps_fewer_rows_once_it_grows_goes_on_being_fitted() -> N
     said = play(grown, wide[:100], y[1820:1920])
     assert grown.due > due > 1820
     for t in range(100):
-        again.play_row(wide[t : t + 1], float(y[1820 + t]), 1.0, out)
+        again.play_row(wide[t : t + 1], y[1820 + t : 1821 + t], np.ones(1), out)
         assert_array_equal(out[0], said[t])
     assert len(grown.kept) == len(again.kept) < 1000
 

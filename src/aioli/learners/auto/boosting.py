@@ -44,10 +44,11 @@ class BoostingCompanion(TreesCompanion[BoostedState]):
 
     def prepared(self, X: Matrix, y: Vector, weights: Vector, out: Matrix) -> Callable[[], None]:
         """Return the call that plays, again and again, the only row of these arrays, as `play` does, into `out`."""
-        state, scores = self._begun(X.shape[1]), np.empty((1, len(self.names), 1))
+        state, scores, codes = self._begun(X.shape[1]), np.empty((1, len(self.names), 1)), np.empty(1, np.int64)
 
         def play() -> None:
-            state.play_row(X, y.item(), weights.item(), scores)
+            codes[0] = y[0]
+            state.play_row(X, codes, weights, scores)
             out[...] = scores[:, :, 0]
 
         return play

@@ -4,6 +4,9 @@ The model is fitted at 32 rows, and again whenever rows have grown by half, or d
 8,192 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row is
 what the last fit says, and a fit depends on the rows before it alone. Up to then, all fits together take about three
 times what the last one takes, or twice.
+
+Where losses say that the world has changed (`states.boosting.watch`), all rows but the newest 64 are forgotten: the
+model is fitted to these at once, and again as they grow.
 """
 
 from typing import Self
@@ -16,6 +19,7 @@ from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit, score_rows
 from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, NODE, NODES
+from aioli.states.boosting.watch import NEWEST, WATCHED, watch_rows
 
 __all__ = ["BoostedState"]
 
@@ -43,10 +47,11 @@ class BoostedState:
     def __init__(self, how: Boosting, width: int, outputs: int) -> None:
         self.how, self.width, self.outputs = how, width, outputs
         self._stages = np.array(how.stages)
-        self.rows = 0  # that have come
+        self.rows = 0  # that have come since the world changed last
         self.due = FIRST  # rows at which the next model is fitted
         self.base: Vector = np.zeros(outputs)
         self.trees: Cube = np.empty((0, NODES, NODE))  # none where no fit has seen two classes
+        self.watched: Vector = np.zeros(WATCHED)
         self._table: Matrix = np.empty((2 * FIRST, width + 2))  # rows, their labels and weights
         self._held = 0  # rows of the table
 
@@ -74,24 +79,26 @@ class BoostedState:
         first = 0
         while first < len(X):
             part = slice(first, min(len(X), first + self.due - self.rows))
-            out[part] = self.consult(X[part])
+            said = self.consult(X[part])
+            changed = self._watch(said, codes[part], weights[part])
+            part = slice(first, first + changed) if changed else part
+            out[part] = said[: part.stop - first]
             self._keep(X[part], codes[part], weights[part])
             first = part.stop
-            if self.rows == self.due:
-                self._fit()
+            self._fit_when_due(bool(changed))
         return out
 
-    def play_row(self, X: Matrix, code: float, weight: float, out: Cube) -> None:
+    def play_row(self, X: Matrix, codes: Codes, weights: Vector, out: Cube) -> None:
         """Write what `consult` says of the only row of X, and learn from it, as `play` does."""
         self.consult_into(X, out)
+        changed = self._watch(out, codes, weights)
         if self._held == len(self._table):
             self._make_room(1)
         row = self._table[self._held]
-        row[:-2], row[-2], row[-1] = X[0], code, weight
+        row[:-2], row[-2], row[-1] = X[0], codes[0], weights[0]
         self._held += 1
         self.rows += 1
-        if self.rows == self.due:
-            self._fit()
+        self._fit_when_due(bool(changed))
 
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, as if they had been there, and 0.
@@ -100,7 +107,7 @@ class BoostedState:
         """
         wider = type(self)(self.how, self.width + columns, self.outputs)
         wider._set_model(self.base, self.trees)
-        wider.rows, wider.due = self.rows, self.due
+        wider.rows, wider.due, wider.watched = self.rows, self.due, self.watched.copy()
         known = self.kept[-wider._most :]
         wider._table = np.insert(known, [self.width] * columns, 0.0, axis=1)
         wider._held = len(known)
@@ -109,7 +116,7 @@ class BoostedState:
     def with_class(self) -> Self:
         """Return the state with one further class, which no row has had, nor any tree speaks of until the next fit."""
         more = type(self)(self.how, self.width, self.outputs + 1)
-        more.rows, more.due = self.rows, self.due
+        more.rows, more.due, more.watched = self.rows, self.due, self.watched.copy()
         more._table, more._held = self._table.copy(), self._held
         if len(self.trees):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
@@ -123,6 +130,7 @@ class BoostedState:
         """Return the rows kept, the counts, and the model."""
         values = {"width": self.width, "outputs": self.outputs, "rows": self.rows, "due": self.due}
         arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees.copy()}
+        arrays["watched"] = self.watched.copy()
         return Snapshot("BoostedState", values, arrays)
 
     @classmethod
@@ -143,6 +151,8 @@ class BoostedState:
             raise SnapshotRefused("in a BoostedState, the model is not one of the rows that came")
         state = cls(how, width, outputs)  # only now: a file may claim sizes that no memory has
         state.rows, state.due = rows, due
+        if "watched" in given.arrays:  # files from before there was a watch begin it anew
+            state.watched = given.totals("watched", (WATCHED,)).copy()
         _require_trees(trees, state.width)
         state._set_model(base, trees)
         state._table, state._held = kept.copy(), len(kept)
@@ -175,6 +185,21 @@ class BoostedState:
         room = np.empty((2 * (len(known) + rows), self.width + 2))
         room[: len(known)] = known
         self._table, self._held = room, len(known)
+
+    def _watch(self, said: Cube, codes: Codes, weights: Vector) -> int:
+        """Watch the losses of what was said of rows; return after how many the world has changed, or 0."""
+        if not len(self.trees):
+            return 0
+        return int(watch_rows(said, codes, weights, self.watched))
+
+    def _fit_when_due(self, changed: bool) -> None:
+        """Fit the model where rows have grown enough, or, to the newest alone, where the world has changed."""
+        if changed:
+            self._table = self.kept[-NEWEST:].copy()
+            self._held = self.rows = self.due = len(self._table)
+            self.watched[:] = 0.0
+        if self.rows == self.due:
+            self._fit()
 
     def _fit(self) -> None:
         """Fit the model to the rows kept, unless all have one label."""

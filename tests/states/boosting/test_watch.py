@@ -1,0 +1,116 @@
+"""When boosted trees say that the world has changed, and what they do then."""
+
+import itertools
+
+import numpy as np
+import pytest
+from boosting_streams import crossed
+from numpy.testing import assert_allclose, assert_array_equal
+
+from aioli.numerics.compiling import Matrix, Vector
+from aioli.states.boosting.fitting import SWIFT, THOROUGH, Numbers
+from aioli.states.boosting.state import BoostedState
+from aioli.states.boosting.watch import COUNT, MEAN, MOST, NEWEST, NOW, PROVEN, SQUARES, WATCHED, watch_rows
+
+
+def turned(rows: int, at: int) -> tuple[Matrix, Numbers]:
+    """Return a stream in which other columns tell the label from a row on."""
+    X, y = crossed(rows)
+    return X, np.where(np.arange(rows) < at, y, (X[:, 2] > X[:, 3]).astype(np.int64))
+
+
+def watch(losses: Vector, watched: Vector) -> int:
+    """Watch rows of these losses, the label being 1."""
+    z = -np.log(np.expm1(np.minimum(losses, 30.0)))
+    return int(watch_rows(z[:, None, None].copy(), np.ones(len(z), np.int64), np.ones(len(z)), watched))
+
+
+def test_the_numbers_kept_are_those_of_the_formulas(rng: np.random.Generator) -> None:
+    losses, watched = rng.exponential(size=300), np.zeros(WATCHED)
+    assert watch(losses, watched) == 0
+    counted, now = np.minimum(losses, MOST), 0.0
+    for n, loss in enumerate(counted, 1):
+        now += (loss - now) * max(1.0 / NEWEST, 1.0 / n)
+    assert_allclose(watched[[COUNT, MEAN, SQUARES, NOW]], [300, counted.mean(), 300 * counted.var(), now])
+
+
+def test_with_many_classes_the_loss_is_that_of_the_label(rng: np.random.Generator) -> None:
+    scores, codes, watched = rng.normal(size=(50, 2, 4)), rng.integers(0, 4, size=50), np.zeros(WATCHED)
+    assert watch_rows(scores, codes, np.ones(50), watched) == 0
+    z = scores[:, 1]
+    losses = np.log(np.exp(z).sum(axis=1)) - z[np.arange(50), codes]
+    assert_allclose(watched[MEAN], np.minimum(losses, MOST).mean())
+
+
+def test_rows_of_weight_0_are_not_watched() -> None:
+    watched = np.zeros(WATCHED)
+    assert watch_rows(np.full((9, 1, 1), 50.0), np.zeros(9, np.int64), np.zeros(9), watched) == 0
+    assert not watched.any()
+
+
+def test_nothing_changes_in_worlds_that_stay(rng: np.random.Generator) -> None:
+    for law in (rng.exponential, lambda size: 4.0 * (rng.random(size) < 0.02), lambda size: rng.pareto(2.0, size)):
+        for _ in range(20):
+            assert watch(law(size=20_000) + 0.01, np.zeros(WATCHED)) == 0
+
+
+@pytest.mark.parametrize("before", [0.02, 0.3])
+def test_losses_that_rise_to_twice_what_they_were_are_a_change(before: float, rng: np.random.Generator) -> None:
+    losses = np.where(np.arange(4000) < 3000, before, 2.0 * before + 0.2) * rng.exponential(size=4000)
+    assert 3000 < watch(losses, np.zeros(WATCHED)) < 3000 + 4 * NEWEST
+
+
+def test_one_row_that_nobody_believed_is_no_change(rng: np.random.Generator) -> None:
+    losses = 0.1 + 0.05 * rng.random(5000)
+    losses[PROVEN + 100 :: 500] = 30.0
+    assert watch(losses, np.zeros(WATCHED)) == 0
+
+
+@pytest.mark.parametrize(("how", "outputs"), [(THOROUGH, 1), (SWIFT, 2)])
+def test_after_a_change_the_model_is_fitted_to_the_newest_rows(how: object, outputs: int) -> None:
+    X, y = turned(3000, at=2000)
+    state = BoostedState(THOROUGH if how is THOROUGH else SWIFT, 4, outputs)
+    said = state.play(X, y, np.ones(3000))[:, -1]
+    score = said[:, 0] if outputs == 1 else said[:, 1] - said[:, 0]
+    right = (score > 0.0) == (y == 1)
+    assert right[1500:2000].mean() > 0.95
+    assert right[2000:2064].mean() < 0.7
+    assert right[2500:].mean() > 0.85
+    assert state.rows < 1100  # those since the change
+
+
+def test_any_chunking_is_the_same_game_through_a_change() -> None:
+    X, y = turned(1500, at=900)
+    ones, out = np.ones(1500), np.empty((1, 2, 1))
+    whole, parts, single = (BoostedState(THOROUGH, 4, 1) for _ in range(3))
+    said = whole.play(X, y, ones)
+    cuts = [0, 31, 64, 880, 901, 960, 999, 1500]
+    assert_array_equal(np.concatenate([parts.play(X[a:b], y[a:b], ones[a:b]) for a, b in itertools.pairwise(cuts)]), said)
+    for t in range(1500):
+        single.play_row(X[t : t + 1], y[t : t + 1], ones[t : t + 1], out)
+        assert_array_equal(out[0], said[t])
+    for other in (parts, single):
+        assert other.rows == whole.rows < 700
+        assert_array_equal(other.watched, whole.watched)
+        assert_array_equal(other.kept, whole.kept)
+
+
+@pytest.mark.parametrize("stop", [890, 950, 1100])
+def test_a_stop_about_a_change_changes_no_bit(stop: int) -> None:
+    X, y = turned(1500, at=900)
+    never = BoostedState(THOROUGH, 4, 1)
+    never.play(X[:stop], y[:stop], np.ones(stop))
+    stopped = BoostedState.restore(never.snapshot(), THOROUGH)
+    rest = X[stop:], y[stop:], np.ones(1500 - stop)
+    assert_array_equal(stopped.play(*rest), never.play(*rest))
+
+
+def test_a_file_from_before_there_was_a_watch_begins_it_anew() -> None:
+    X, y = turned(800, at=800)
+    state = BoostedState(THOROUGH, 4, 1)
+    state.play(X, y, np.ones(800))
+    file = state.snapshot()
+    del file.arrays["watched"]
+    restored = BoostedState.restore(file, THOROUGH)
+    assert not restored.watched.any()
+    assert_array_equal(restored.consult(X), state.consult(X))
