@@ -1,25 +1,24 @@
-r"""Who of Auto's companions is worth its time: counted as rows come, decided every 1,000 rows.
+r"""Who of Auto's companions is worth its time: counted as rows come, decided every 500 rows.
 
-The gain g of a row is the linear experts' loss less the whole's. Over the rows since the 512th of an audition it has a
-mean $\bar g$ and a standard error s; below they are in parts of the linear experts' mean loss.
+What a companion is worth is what the whole would lose without it (`learners.auto.absences`), and what all are worth
+together is what the linear experts lose alone: in each row a gain g. Over the rows since the 512th of an audition the
+gains of a companion, or of all, have a sum G, of standard error s, and the whole has lost L. From 1,000 rows on
 
-- A companion retires as soon as it is plain that it brings nothing: s and $\bar g + s$ are below 0.75 %, and it is more
-  than 1 % behind the linear experts, or 10 % if it has yet to decide what it reads. Where whole and linear experts say
-  the same, that takes a thousand rows; where they differ, s is large, and the rows must decide.
-- A companion retires after two reviews if it is still far behind the linear experts and $\bar g + 2s$ is below 0.2 %.
-- All retire after four reviews if $\bar g + 2s$ is below 0.2 %, after sixteen if $\bar g$ is.
-- A companion retires that has no influence at two reviews running.
+- all companions retire where $G + 2s < L/100$ for all of them together: it is plain that they save less than 1 %;
+- else the one of least $G + 2s$ retires, where that is below $L/100$. One at a time: of two that say the same, each
+  alone is worth nothing;
+- a companion retires that has no influence at two reviews running, or has failed.
 
 Rows whose labels come late are no evidence one by one: the same labels are missing for all of them, and what goes wrong
 in one goes wrong in its neighbours. So 1 + delay of them are one observation, the sum of their gains, and s is the
-error of such sums, known from the fourth on; rows in time are one observation each.
+error of such sums, known from the fourth on; rows in time are one observation each. What the whole would have announced
+without one companion is not known then: late labels decide on all together.
 
-Where all have retired they begin anew when the linear experts' loss rises, or when 128 times as many rows have come;
-that is looked at every 4,000 rows.
+Those who have retired begin anew when the loss rises, or when 128 times as many rows have come; that is looked at every
+4,000 rows.
 """
 
 import math
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -29,30 +28,32 @@ from aioli.snapshots.tree import Array, Snapshot
 
 __all__ = ["Auditions"]
 
-REVIEW = 1000  # rows after which a companion may retire: just before a forest would make its trees anew
-REST = 4  # reviews that pass, where all have retired, until it is asked whether they begin anew
+REVIEW = 500  # rows after which a companion may retire
+LEAST = 1000  # rows of an audition before anyone retires
+REST = 8  # reviews that pass until it is asked whether those who have retired begin anew
 SETTLED = 512  # rows in which the price of mixing, and of companions that know nothing yet, is paid
-AUDITION, TRIAL, PATIENCE = 2, 4, 16  # reviews, as told above
-WORTH = 0.002  # of the linear experts' loss that all companions together must save, or else
-PLAIN = 0.0075  # of it, below which the gain and its error must be for all to retire at once
-NEAR = 1.01  # times the linear experts' loss: a companion as near as this may yet overtake them
-PROMISE = 0.1  # above it, at the end of the audition, a companion's best member may still be; less and less later
+WORTH = 0.01  # of the loss that a companion must save, or all together, or else
+ERRORS = 2.0  # standard errors that are granted beside it
 AGAIN = 128  # times as many rows, and those who retired begin a new audition
-RISE, LEAST_RISE = 1.5, 0.01  # of the linear experts' loss, beside what it was since: then they do so at once
+RISE, LEAST_RISE = 1.5, 0.01  # of the loss, beside what it was since: then they do so at once
+FEW_SUMS = 4  # of late rows, below which nothing is known of how they vary
 
-EARLIER = 9  # numbers of files from before the gain of every row was counted
-ROW_BY_ROW = 10  # numbers of files from before late rows were observed together
-COUNTED = ROW_BY_ROW + 3
-ROUNDS, LOSS, LATE, SEEN, GAINED, AT_STAKE, BEGUN, RETIRED, CALM, SQUARES = range(ROW_BY_ROW)
-LATE_SUMS, OPEN_ROWS, OPEN_GAIN = range(ROW_BY_ROW, COUNTED)
-# weight of the rows in time, gains, linear losses, squared observations; of late rows: the sums that are complete, and
-# the rows and the gain of the one that is not
-EVIDENCE = [SEEN, GAINED, AT_STAKE, SQUARES, LATE_SUMS, OPEN_ROWS, OPEN_GAIN]
-FEW_SUMS = 4  # below it nothing is known of how they vary
+# rows, losses of the whole, rows whose loss was counted where it was announced; rows at which the audition began and
+# somebody last retired; the mean loss since then, and all losses at the last look at it
+TOTALS = 14
+ROUNDS, LOSS, LATE, BEGUN, RETIRED, CALM, LOOKED = range(7)
+# evidence: weight of the rows in time, gains of all together, squared observations, losses of the whole; of late rows
+# the sums that are complete, and the rows and the gain of the one that is not
+SEEN, GAINED, SQUARES, AT_STAKE, LATE_SUMS, OPEN_ROWS, OPEN_GAIN = range(7, TOTALS)
+EVIDENCE = slice(SEEN, TOTALS)
+
+OWN_GAINED, OWN_SQUARES = range(2)  # of a companion, on rows in time
+EARLIER = {9, 10, 13}  # how many totals there were in files from before a companion's own worth was counted
+KNOWN_EARLIER = {ROUNDS: 0, LOSS: 1, LATE: 2, BEGUN: 6, RETIRED: 7}  # and where these stood
 
 
 class Auditions:
-    """Count losses and gains, and say who retires and when all begin anew.
+    """Count losses and gains, and say who retires and when they begin anew.
 
     Parameters
     ----------
@@ -62,8 +63,8 @@ class Auditions:
 
     def __init__(self, members: list[list[int]]) -> None:
         self.members = members
-        self.totals: Vector = np.zeros(COUNTED)
-        self.losses: Vector = np.zeros(1 + sum(map(len, members)))  # of every member, since the last review
+        self.totals: Vector = np.zeros(TOTALS)
+        self.own: Matrix = np.zeros((len(members), 2))
         self.silent: Vector = np.zeros(len(members))  # at the last review
 
     @property
@@ -81,133 +82,179 @@ class Auditions:
         """Whether any loss was counted where it was announced, and its label came late."""
         return bool(self.totals[LATE])
 
-    def rows_to_review(self, alone: bool) -> int:
-        """Return how many rows may come until the next review, where the linear experts play alone or not."""
-        every = REST * REVIEW if alone else REVIEW
-        return every - self.rounds % every
+    @property
+    def rows_to_review(self) -> int:
+        """How many rows may come until the next review."""
+        return REVIEW - self.rounds % REVIEW
 
-    def due(self, alone: bool) -> bool:
-        """Return whether a review is due."""
-        return not self.totals.item(ROUNDS) % (REST * REVIEW if alone else REVIEW)
+    @property
+    def due(self) -> bool:
+        """Whether a review is due."""
+        return not self.totals.item(ROUNDS) % REVIEW
+
+    @property
+    def look_due(self) -> bool:
+        """Whether it is to be asked if those who have retired begin anew."""
+        return not self.totals.item(ROUNDS) % (REST * REVIEW)
 
     def count(self, losses: Vector, weights: Vector, late: int = 0) -> None:
-        """Count rows, given the whole's loss of each."""
+        """Count rows, given the whole's loss of each, and of how many it was counted where it was announced."""
         self.totals[: LATE + 1] += np.array([len(losses), weights @ losses, late])
 
-    def count_gains(self, gains: Vector, linear: Vector, weights: Vector, late: Vector | None = None) -> None:
-        """Count what the companions saved on each row, before `count` does: those since the 512th.
+    def count_gains(
+        self, losses: Vector, gains: Vector, own: Matrix | None, weights: Vector, delays: Vector | None = None
+    ) -> None:
+        """Count what companions saved on each row, before `count` does: those since the 512th.
 
-        `late` is how many rows late each label is; None where all come in time.
+        `losses` are the whole's, `gains` what all together saved, `own` what each did, companions × rows, None where
+        that is not known; `delays` is how many rows late each label is, None where all come in time.
         """
         first = max(0, int(SETTLED - self.totals[ROUNDS] + self.totals[BEGUN]))
         if first >= len(gains):
             return
         g, w, totals = gains[first:], weights[first:], self.totals
-        if late is None or not late.any():
-            totals[[SEEN, GAINED, AT_STAKE, SQUARES]] += [w.sum(), w @ g, w @ linear[first:], w @ (g * g)]
+        totals[AT_STAKE] += w @ losses[first:]
+        totals[GAINED] += w @ g
+        if own is not None:
+            self.own += np.stack([own[:, first:] @ w, own[:, first:] ** 2 @ w], axis=1)
+        if delays is None or not delays.any():
+            totals[SEEN] += w.sum()
+            totals[SQUARES] += w @ (g * g)
             return
-        totals[[GAINED, AT_STAKE]] += [w @ g, w @ linear[first:]]
-        rows = 1 + int(late.max())  # of one observation
+        rows = 1 + int(delays.max())  # of one observation
         begin = 0
         while begin < len(g):
             part = slice(begin, begin + max(1, rows - int(totals[OPEN_ROWS])))
             totals[OPEN_ROWS] += len(g[part])
             totals[OPEN_GAIN] += w[part] @ g[part]
             if totals[OPEN_ROWS] >= rows:
-                totals[[LATE_SUMS, SQUARES]] += [1.0, totals[OPEN_GAIN] ** 2]
-                totals[[OPEN_ROWS, OPEN_GAIN]] = 0.0
+                totals[LATE_SUMS] += 1.0
+                totals[SQUARES] += totals[OPEN_GAIN] ** 2
+                totals[OPEN_ROWS] = totals[OPEN_GAIN] = 0.0
             begin = part.stop
 
-    def count_row(self, Z: Matrix, y: float, linear: float, said: float, late: bool, delay: float) -> None:
-        """Count one row of weight 1 while companions play: what `count_gains` and `count` do, and the members' losses.
+    def count_row(
+        self, without: Vector, y: float, linear: float, in_time: float, said: float, late: bool, delay: float
+    ) -> None:
+        """Count one row of weight 1 while companions play: what `count_gains` and `count` do.
 
-        Z is what each member says, `linear` what the linear experts and `said` what the whole announced, as log-odds;
-        `late` says whether the loss is counted where it was announced.
+        Given are the log-odds of the whole without each companion, none where they are not known; of the linear
+        experts; of the whole as if labels came in time, and as it was announced; `late` says whether its loss is
+        counted where it was announced.
         """
-        count_row(self.totals, self.losses, Z, y, linear, said, late, delay)
+        count_row(self.totals, self.own, without, y, linear, in_time, said, late, delay)
+
+    def forget_own(self) -> None:
+        """Drop what each companion has saved by itself: from now on labels come late."""
+        self.own[:] = 0.0
 
     def begins_anew(self) -> bool:
-        """Review where nobody plays: whether the linear experts' loss has risen, or rows have become many more."""
+        """Look at the loss since the last look: return whether it has risen, or rows have become many more."""
         totals = self.totals
-        since = totals[ROUNDS] - totals[RETIRED]
-        reviews = since / (REST * REVIEW)
-        now = self.losses[0] / min(since, REST * REVIEW)
+        since, lost = totals[ROUNDS] - totals[RETIRED], totals[LOSS] - totals[LOOKED]
+        now = lost / min(since, REST * REVIEW)
         risen = now > RISE * totals[CALM] + LEAST_RISE
-        totals[CALM] += (now - totals[CALM]) / (reviews + 1.0)
-        self.losses[:] = 0.0
+        looks = since / (REST * REVIEW)
+        totals[CALM] += (now - totals[CALM]) / (looks + 1.0)
+        totals[LOOKED] = totals[LOSS]
         return bool(risen or totals[ROUNDS] >= AGAIN * totals[RETIRED])
 
     def begin(self) -> None:
-        """Let all companions begin anew."""
-        self.silent[:] = self.losses[:] = 0.0
+        """Let those who have retired begin anew."""
+        self.silent[:] = self.own[:] = 0.0
         self.totals[BEGUN] = self.totals[ROUNDS]
         self.totals[EVIDENCE] = 0.0
 
-    def retiring(
-        self, playing: list[bool], dismissed: list[bool], unheard: Vector, unsettled: Sequence[bool] = ()
-    ) -> list[int]:
-        """Review: return the companions that retire, given which members have no influence, and who is unsettled."""
-        totals, linear = self.totals, self.losses[0]
-        reviews = (totals[ROUNDS] - totals[BEGUN]) / REVIEW
-        gain, error, worth = self._gain()
-        doubtful = gain + 2.0 * error < WORTH * worth
-        in_vain = (reviews >= TRIAL and doubtful) or (reviews >= PATIENCE and gain < WORTH * worth)
-        plain = max(error, gain + error) < PLAIN * worth
-        leaving = []
-        for i, members in enumerate(self.members):
-            silent = bool(unheard[members].all())
-            best = self.losses[members].min()
-            behind = best > (1.0 + PROMISE * AUDITION / reviews) * linear
-            useless = reviews >= AUDITION and ((behind and doubtful) or (silent and self.silent[i]))
-            near = 1.0 + PROMISE if any(unsettled[i : i + 1]) else NEAR
-            useless = useless or (plain and (best > near * linear or best == linear))  # equal: it says what they say
-            if playing[i] and (dismissed[i] or in_vain or useless):
-                leaving.append(i)
-            self.silent[i] = silent
-        totals[CALM] = linear / REVIEW
-        self.losses[:] = 0.0
-        if leaving:
-            totals[RETIRED] = totals[ROUNDS]
-        return leaving
+    def retiring(self, playing: list[bool], dismissed: list[bool], unheard: Vector, alone_known: bool) -> list[int]:
+        """Review: return the companions that retire, given which of all members have no influence.
 
-    def _gain(self) -> tuple[float, float, float]:
-        """Return what was gained on all rows of the evidence, the standard error of that sum, and what was at stake."""
-        seen, gained, at_stake, squares, late_sums, open_rows, open_gain = self.totals[EVIDENCE].tolist()
-        observed = seen + late_sums
-        if (late_sums or open_rows) and observed < FEW_SUMS:
-            return gained, math.inf, at_stake
-        closed = gained - open_gain
-        return gained, math.sqrt(max(squares - closed * closed / max(observed, 1.0), 0.0)), at_stake
+        `alone_known` says whether it is known what the whole would be without each.
+        """
+        leaving = [i for i, plays in enumerate(playing) if plays and dismissed[i]]
+        if self.totals[ROUNDS] - self.totals[BEGUN] >= LEAST:
+            for i, members in enumerate(self.members):
+                silent = bool(unheard[members].all())
+                if playing[i] and silent and self.silent[i] and i not in leaving:
+                    leaving.append(i)
+                self.silent[i] = silent
+            leaving = self._not_worth(playing, leaving, alone_known)
+        if leaving:
+            totals = self.totals
+            totals[CALM] = totals[AT_STAKE] / max(totals[ROUNDS] - totals[BEGUN] - SETTLED, 1.0)
+            totals[RETIRED], totals[LOOKED] = totals[ROUNDS], totals[LOSS]
+        return sorted(leaving)
+
+    def _not_worth(self, playing: list[bool], leaving: list[int], alone_known: bool) -> list[int]:
+        """Return who leaves, with those who are plainly not worth their time: all, or one beside who leaves anyway."""
+        worth = WORTH * self.totals[AT_STAKE]
+        if self._at_most() < worth:
+            return [i for i, plays in enumerate(playing) if plays]
+        if leaving or not alone_known:
+            return leaving
+        bounds = {i: self._own_at_most(i) for i, plays in enumerate(playing) if plays}
+        least = min(bounds, key=bounds.__getitem__)
+        return [least] if bounds[least] < worth else []
+
+    def _at_most(self) -> float:
+        """Return what all companions save together, with the errors granted; infinite where too little is known."""
+        totals = self.totals
+        observed = totals[SEEN] + totals[LATE_SUMS]
+        if (totals[LATE_SUMS] or totals[OPEN_ROWS]) and observed < FEW_SUMS:
+            return math.inf
+        closed = totals[GAINED] - totals[OPEN_GAIN]
+        return float(totals[GAINED] + ERRORS * spread(totals[SQUARES], closed, observed))
+
+    def _own_at_most(self, companion: int) -> float:
+        """Return what one companion saves, with the errors granted."""
+        gained, squares = self.own[companion].tolist()
+        return float(gained + ERRORS * spread(squares, gained, self.totals[SEEN]))
 
     def arrays(self) -> dict[str, Array]:
         """Return what is counted, for a snapshot."""
-        return {"totals": self.totals.copy(), "losses": self.losses.copy(), "silent": self.silent.copy()}
+        return {"totals": self.totals.copy(), "own": self.own.copy(), "silent": self.silent.copy()}
 
     def recall(self, given: Snapshot) -> None:
-        """Take over what `arrays` returned."""
+        """Take over what `arrays` returned; evidence of files from before a companion's own was counted begins anew."""
         totals = given.array("totals", (None,))
-        if totals.size not in (EARLIER, ROW_BY_ROW):
-            totals = given.array("totals", self.totals.shape)
-        self.totals[...] = 0.0
-        self.totals[: totals.size] = totals
-        if totals.size == EARLIER:
-            self.totals[EVIDENCE] = 0.0
-        self.losses[...] = given.array("losses", self.losses.shape)
-        self.silent[...] = given.array("silent", self.silent.shape)
+        self.totals[:] = self.own[:] = 0.0
+        if totals.size in EARLIER:
+            for new, old in KNOWN_EARLIER.items():
+                self.totals[new] = totals[old] if old < totals.size else 0.0
+            self.totals[LOOKED] = self.totals[LOSS]
+            self.totals[BEGUN] = self.totals[ROUNDS]
+        else:
+            self.totals[:] = given.array("totals", self.totals.shape)
+            self.own[:] = given.array("own", self.own.shape)
+        self.silent[:] = given.array("silent", self.silent.shape)
 
 
-@compiled("void(f8[::1],f8[::1],f8[:,::1],f8,f8,f8,b1,f8)")
+def spread(squares: float, total: float, observed: float) -> float:
+    """Return the standard error of a sum of so many observations, given their squares."""
+    return math.sqrt(max(squares - total * total / max(observed, 1.0), 0.0))
+
+
+@compiled("void(f8[::1],f8[:,::1],f8[::1],f8,f8,f8,f8,b1,f8)")
 def count_row(
-    totals: Vector, losses: Vector, Z: Matrix, y: float, linear: float, said: float, late: bool, delay: float
+    totals: Vector,
+    own: Matrix,
+    without: Vector,
+    y: float,
+    linear: float,
+    in_time: float,
+    said: float,
+    late: bool,
+    delay: float,
 ) -> None:
-    """Count a row of weight 1, as `Auditions.count_row` says. O(members)."""
-    for i in range(Z.shape[1]):
-        losses[i] += log_loss(Z[0, i], y)
-    linear_loss, loss = log_loss(linear, y), log_loss(said, y)
-    gain = linear_loss - loss
+    """Count a row of weight 1, as `Auditions.count_row` says. O(companions)."""
+    loss = log_loss(said, y)
+    gain = log_loss(linear, y) - loss
     if totals[ROUNDS] - totals[BEGUN] >= SETTLED:
         totals[GAINED] += gain
-        totals[AT_STAKE] += linear_loss
+        totals[AT_STAKE] += loss
+        for i in range(without.size):
+            alone = log_loss(without[i], y) - log_loss(in_time, y)
+            own[i, OWN_GAINED] += alone
+            own[i, OWN_SQUARES] += alone * alone
         if delay == 0.0:
             totals[SEEN] += 1.0
             totals[SQUARES] += gain * gain

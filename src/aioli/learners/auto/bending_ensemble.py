@@ -2,40 +2,28 @@
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple, Self
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import AnnouncementRefused, SnapshotRefused
 from aioli.learners.announcements import Announcement, Delayed, Late
-from aioli.learners.auto.auditions import Auditions
 from aioli.learners.auto.companions import Companion
 from aioli.learners.auto.dense_ensemble import HEAVIEST, DenseEnsemble
 from aioli.learners.auto.ensemble_rows import EnsembleRows
 from aioli.learners.auto.experts import Expert
-from aioli.learners.auto.members import Members
+from aioli.learners.auto.mixed_members import LINEAR, LateRows, MixedMembers
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import RemembersParts
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.numerics.logistic import finite_logit, log_loss, log_loss_many, sigmoid, sigmoid_many
+from aioli.numerics.logistic import finite_logit, sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
-from aioli.states.mixture.combination import Combination
 from aioli.states.mixture.views import LONGEST
 from aioli.streams.rows import LABELS, Rows, as_label, as_logits, as_weights, is_logit
 
 __all__ = ["BendingEnsemble"]
-
-LINEAR = 0.4  # prior share of the linear experts, which know most where rows are few
-
-
-class LateRows(NamedTuple):
-    """What is known of rows whose labels come late: what the members announced, and where the linear experts stand."""
-
-    kept: Matrix  # the memory of the members' announcements
-    delay: Vector  # how many rows late each label is
-    in_time: Vector  # the linear experts' log-odds by their mixture that learns as if labels came in time
 
 
 class BendingEnsemble(RemembersParts, EnsembleRows):
@@ -60,14 +48,12 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
     def __init__(self, dense: DenseEnsemble, companions: Sequence[Companion]) -> None:
         EnsembleRows.__init__(self)
         self.dense = dense
-        self._members = Members(companions)
-        self._combination = Combination(self._members.prior(LINEAR))
-        self._auditions = Auditions(self._members.places)
+        self._mixed = MixedMembers(companions)
 
     @property
     def companions(self) -> Sequence[Companion | None]:
         """The companions, None in place of one that has retired."""
-        return self._members.companions
+        return self._mixed.companions
 
     # ---- one row
 
@@ -76,8 +62,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         if type(x) is np.ndarray:
             z = self.dense.logit_of_row(x)
             if z is not None:
-                alone = self._members.none_plays
-                return z if alone else self._combination.logits(self._members.consult_row(x, z)).item()
+                return self._mixed.logit_of_row(x, z)
         return super().predict_logit(x)
 
     def announce(self, x: object) -> Announcement:
@@ -86,7 +71,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
             said = self.dense._announce_row(x)
             if said is not None:
                 logits, memory = self._announce_with(x[None], np.array([said[0]]), said[1][None])
-                return self._ledger.issue_one(self._auditions.rounds, logits.item(), memory[0])
+                return self._ledger.issue_one(self.rounds, logits.item(), memory[0])
         return super().announce(x)
 
     def learn(
@@ -100,7 +85,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
             if announced is None and (logit is None or is_logit(logit)):
                 p = self.dense.learn_row(x, y)
                 if p is not None:
-                    return self._learn_with(x, LABELS[y], finite_logit(p), logit)
+                    return sigmoid(self._mixed.learn_row(x, LABELS[y], finite_logit(p), logit, None, self.dense._late))
             elif announced is not None and logit is None and is_logit(announced.logit) and self._is_row(x):
                 p_announced = self._learn_row_announced(x, as_label(y), announced)
                 if p_announced is not None:
@@ -108,12 +93,12 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         return self._learn_one(x, y, weight, logit, announced)
 
     def _learn_row_announced(self, x: Vector, label: float, announced: Announcement) -> float | None:
-        memory, width = announced.memory, self._combination.memory_width
+        memory, width = announced.memory, self._mixed.memory_width
         if self.dense._learning is None or not self.dense.has_announced or memory is None or memory.size <= width:
             return None
         self._ledger.settle_one(announced)
         learned: tuple[float, float] | None = None
-        delay = float(self._ledger.late_one(announced, self._auditions.rounds))
+        delay = float(self._ledger.late_one(announced, self.rounds))
         try:
             own = self.dense._memory_of(np.ascontiguousarray(memory[width:]))  # refuses what is not its own
             learned = self.dense._learn_row_late(x, label, own, memory.item(0), delay)
@@ -124,25 +109,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
             return None
         kept = np.ascontiguousarray(memory[:width])[None]
         row = LateRows(kept, np.array([delay]), np.array([learned[1]]))
-        return self._learn_with(x, label, memory.item(0), announced.logit, row)
-
-    def _learn_with(self, x: Vector, y: float, z: float, logit: float | None, late: LateRows | None = None) -> float:
-        """Learn one row that the linear experts have learned, of which they said z; return what was announced."""
-        now = z if late is None else late.in_time.item()
-        if self._members.none_plays:
-            said = z if logit is None else logit
-            self._auditions.losses[0] += log_loss(now, y)
-            self._auditions.count(np.array([log_loss(said, y)]), np.ones(1), late=logit is not None)
-        else:
-            row = self._members.play_row(x, now, y)
-            if late is None and self._combination.late is None:
-                answered = self._combination.answer_row(row.Z, row.y, row.weights)
-            else:
-                answered = self._answered(row.Z, row.y, row.weights, late).item()
-            said, delay = answered if logit is None else logit, 0.0 if late is None else late.delay.item()
-            self._auditions.count_row(row.Z, y, z, said, logit is not None, delay)
-        self._review_when_due()
-        return sigmoid(said)
+        z = self._mixed.learn_row(x, label, memory.item(0), announced.logit, row, self.dense._late)
+        return sigmoid(z)
 
     # ---- what it knows
 
@@ -150,7 +118,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         """Return the certificate of the linear experts, plus all that the whole lost more than they did."""
         own = self.dense.certificate(tight)
         theorem = own.theorem - math.log(LINEAR) - math.log(0.4) + 1.11 * math.log((self.rounds + 9.0) / 9.0)
-        if self._auditions.any_late:
+        if self._mixed.any_late:
             theorem = math.inf
         return Certificate(own + (self.loss - self.dense.loss), own.radius, self.rounds, theorem, against=own.against)
 
@@ -162,12 +130,12 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
     @property
     def rounds(self) -> int:
         """How many rows it has learned from."""
-        return self._auditions.rounds
+        return self._mixed.rounds
 
     @property
     def loss(self) -> float:
         """The sum of its losses so far, in nats."""
-        return self._auditions.loss
+        return self._mixed.loss
 
     @property
     def n_features_(self) -> int | None:
@@ -177,11 +145,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
     @property
     def weights_(self) -> dict[str, float]:
         """How much of the mixture each expert and each companion's member holds now: 0 if it has retired."""
-        linear, *others = self._combination.shares.tolist()
-        names = [name for names in self._members.names for name in names]
-        return {name: linear * share for name, share in self.dense.weights_.items()} | dict(
-            zip(names, others, strict=True)
-        )
+        linear = self._mixed.linear_share
+        return {name: linear * share for name, share in self.dense.weights_.items()} | self._mixed.shares
 
     # ---- its life
 
@@ -190,14 +155,13 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         names_after = self._names_after_growing(columns, names)
         self.dense.grow(columns, names)
         self._names = names_after
-        self._members.grow(columns)
+        self._mixed.grow(columns)
         return self
 
     def snapshot(self) -> Snapshot:
         """Return the linear experts, the companions that still play, and the mixture of them all."""
-        parts = {"dense": self.dense.snapshot(), "combination": self._combination.snapshot(), **self._ledger_part}
-        parts |= self._members.snapshots()
-        return Snapshot("BendingEnsemble", {"names": self._names}, self._auditions.arrays(), parts)
+        parts = {"dense": self.dense.snapshot(), **self._mixed.parts(), **self._ledger_part}
+        return Snapshot("BendingEnsemble", {"names": self._names}, self._mixed.arrays(), parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -208,15 +172,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
     def recall(self, snapshot: Snapshot) -> Self:
         """Take over what an ensemble of the same companions remembered; return this ensemble."""
         given = snapshot.of("BendingEnsemble")
-        members, companions = _members_of(given), self._members.fresh
-        for version in sorted({companion.joined for companion in companions}):
-            earlier = [companion for companion in companions if companion.joined <= version]
-            if members == 1 + sum(len(companion.names) for companion in earlier) < self._combination.members:
-                BendingEnsemble.__init__(self, self.dense, earlier)  # a file from before the others were there
         self.dense = DenseEnsemble.restore(given.part("dense"))
-        self._combination = Combination.restore(given.part("combination"), self._combination.members)
-        self._auditions.recall(given)
-        self._members.recall(given)
+        self._mixed.recall(given)
         playing = [companion for companion in self.companions if companion is not None]
         if self.n_features_ is not None and not all(companion.fits(self.n_features_) for companion in playing):
             raise SnapshotRefused(
@@ -227,7 +184,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def has_members_of(self, snapshot: Snapshot) -> bool:
         """Return whether a snapshot is of an ensemble of as many members."""
-        return self._combination.members == _members_of(snapshot)
+        known = snapshot.of("BendingEnsemble").part("combination").part("mixture").array("prior", (None,))
+        return self._mixed.count == known.size
 
     # ---- within
 
@@ -236,21 +194,9 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         plain = type(x) is np.ndarray and x.dtype == np.float64 and x.ndim == 1 and x.flags.carray
         return plain and x.size == self.n_features_
 
-    def _answered(self, Z: Matrix, y: Vector, weights: Vector, late: LateRows | None) -> Vector:
-        """Let the combination learn labels; return the log-odds of each row before its label."""
-        kept, delay = (None, None) if late is None else (late.kept, late.delay)
-        said = self._combination.answer(Z, y, weights, kept, delay)
-        if self._combination.late is not None and self.dense._late is not None:
-            # the combination sees all linear experts as one member; their own mixture has counted them one by one
-            self._combination.late.as_cautious_as(self.dense._late)
-        return said
-
     def _logits(self, rows: Rows) -> Vector:
         linear = self.dense._logits(rows)
-        if self._members.none_plays:
-            return linear
-        said = [self._members.consult(chunk, linear[start : start + len(chunk)]) for start, chunk in rows]
-        return self._combination.logits(np.concatenate(said))
+        return np.concatenate([self._mixed.logits(chunk, linear[t : t + len(chunk)]) for t, chunk in rows])
 
     def _announce(self, rows: Rows) -> tuple[Vector, Matrix]:
         parts = [self._announce_with(chunk, *self.dense._announce_checked(chunk)) for _, chunk in rows]
@@ -260,15 +206,11 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def _announce_with(self, X: Matrix, linear: Vector, kept: Matrix) -> tuple[Vector, Matrix]:
         """Return the log-odds of rows and their announcements' memory, given those of the linear experts."""
-        if self._members.none_plays:  # should companions play when the label comes, the row counts as one not announced
-            nothing = np.full((len(X), self._combination.memory_width), math.nan)
-            nothing[:, 0] = linear
-            return linear, np.concatenate([nothing, kept], axis=1)
-        logits, kept_too = self._combination.announce(self._members.consult(X, linear))
+        logits, kept_too = self._mixed.announce(X, linear)
         return logits, np.concatenate([kept_too, kept], axis=1)
 
     def _forget_announcing(self) -> None:
-        self._combination.forget_announcing()
+        self._mixed.forget_announcing()
         self.dense._forget_announcing()
 
     def _learn(self, rows: Rows, labels: Vector, weights: object, logits: object) -> Vector:
@@ -278,9 +220,9 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     def _answer(self, rows: Rows, labels: Vector, weights: object, delayed: Delayed) -> None:
         row_weights = as_weights(weights, rows, LONGEST, HEAVIEST)
-        if delayed.memory.shape[1] <= self._combination.memory_width:
+        if delayed.memory.shape[1] <= self._mixed.memory_width:
             raise AnnouncementRefused("the announcements are of another kind of learner (nothing was learned)")
-        self.dense._gather(delayed.memory[:, self._combination.memory_width :])  # refuses what is not its own
+        self.dense._gather(delayed.memory[:, self._mixed.memory_width :])  # refuses what is not its own
         self._learn_rows(rows, labels, row_weights, delayed.logits, delayed)
 
     def _learn_rows(self, rows: Rows, labels: Vector, weights: Vector, late: Vector, delayed: Delayed | None) -> Vector:
@@ -288,7 +230,7 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         for start, chunk in rows:
             first = 0
             while first < len(chunk):
-                here = slice(first, first + self._auditions.rows_to_review(self._members.none_plays))
+                here = slice(first, first + self._mixed.rows_to_review)
                 X = chunk[here]
                 part = slice(start + first, start + first + len(X))
                 late_rows = None if delayed is None else delayed.of(part)
@@ -302,53 +244,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         if delayed is None:
             linear, now = self.dense._learn_checked(X, y, weights, None)
         else:
-            width = self._combination.memory_width
+            width = self._mixed.memory_width
             kept, own = delayed.memory[:, :width].copy(), np.ascontiguousarray(delayed.memory[:, width:])
             linear, now = self.dense._learn_checked(X, y, weights, Delayed(kept[:, 0].copy(), own, delayed.late))
             rows = LateRows(kept, delayed.late, now)
-        alone = self._members.none_plays
-        if alone:
-            said = linear
-            self._auditions.losses[0] += weights @ log_loss_many(now, y)
-        else:
-            Z = self._members.play(X, now, y, weights)
-            self._auditions.losses += weights @ log_loss_many(Z, y[:, None])
-            said = self._answered(Z, y, weights, rows)
-        in_time = np.isnan(late)
-        said = np.where(in_time, said, late)
-        losses = log_loss_many(said, y)
-        if not alone:
-            linear_losses = log_loss_many(linear, y)
-            delay = None if rows is None else rows.delay
-            self._auditions.count_gains(linear_losses - losses, linear_losses, weights, delay)
-        self._auditions.count(losses, weights, int(np.count_nonzero(~in_time)))
-        self._review_when_due()
-        return said
-
-    def _review_when_due(self) -> None:
-        """Retire companions that are not worth their time; let them begin anew much later, or when losses rise."""
-        if not self._auditions.due(self._members.none_plays):
-            return
-        if self._members.none_plays:
-            if self._auditions.begins_anew():
-                self._begin_anew()
-            return
-        companions = self._members.companions
-        playing = [companion is not None for companion in companions]
-        dismissed = [companion is not None and companion.dismissed for companion in companions]
-        unsettled = [companion is not None and companion.unsettled for companion in companions]
-        for leaving in self._auditions.retiring(playing, dismissed, self._combination.negligible(), unsettled):
-            self._members.retire(leaving)
-            for member in self._auditions.members[leaving]:
-                self._combination.retire(member)
-
-    def _begin_anew(self) -> None:
-        self._members.begin_anew()
-        for member, share in enumerate(self._members.prior(LINEAR).tolist()[1:], 1):
-            self._combination.revive(member, share)
-        self._auditions.begin()
-
-
-def _members_of(snapshot: Snapshot) -> int:
-    """Return how many members the ensemble of a snapshot has."""
-    return snapshot.of("BendingEnsemble").part("combination").part("mixture").array("prior", (None,)).size
+        return self._mixed.learn(X, y, weights, linear, late, rows, self.dense._late)

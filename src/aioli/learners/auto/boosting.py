@@ -19,7 +19,6 @@ class BoostingCompanion(TreesCompanion[BoostedState]):
     """Plays boosted trees, fitted anew as rows come: they are heard after some of the trees, and after all."""
 
     names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
-    joined = 2
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next: NaN before the first fit."""

@@ -56,7 +56,6 @@ class ChosenColumns(Companion):
     """
 
     names = ("all of these on the columns that matter",)
-    joined = 1
 
     def __init__(self, make: Callable[[], BendingEnsemble], make_earlier: Callable[[], BendingEnsemble]) -> None:
         self._make, self._make_earlier = make, make_earlier
@@ -117,11 +116,6 @@ class ChosenColumns(Companion):
         """Return whether the rows kept, and the columns chosen, are of rows of so many columns."""
         kept = self._table is None or self._table.shape[1] == columns + 2
         return kept and int(self._columns.max(initial=-1)) < columns
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether an ensemble plays whose columns a later choice may change."""
-        return self._ensemble is not None and self._table is not None
 
     @property
     def _kept(self) -> Matrix | None:

@@ -32,21 +32,13 @@ class Companion(ABC):
         What its members are called, one for each of the log-odds.
     dismissed
         Whether it has failed, and must not be heard any more.
-    joined
-        In which version of ensembles such companions came: files of earlier ones go on without.
     in_callers_thread
         Whether the thread that called the ensemble must call it too: it may hold code of the user's, and warns.
     """
 
     names: tuple[str, ...]
     dismissed: bool = False
-    joined: int = 0
     in_callers_thread: bool = False
-
-    @property
-    def unsettled(self) -> bool:
-        """Whether it has yet to decide what it reads: then it may be farther behind before it retires."""
-        return False
 
     def fits(self, columns: int) -> bool:  # noqa: ARG002  (one that keeps nothing of its rows fits any)
         """Return whether what it has learned is of rows of so many columns, as it is but for a damaged file."""

@@ -138,8 +138,9 @@ class Members:
         self._forget_prepared()
 
     def begin_anew(self) -> None:
-        """Let all companions play, as if they had seen no row."""
-        self.companions = list(copy.deepcopy(self.fresh))
+        """Let the companions that have retired play, as if they had seen no row."""
+        fresh = copy.deepcopy(self.fresh)
+        self.companions = [new if now is None else now for new, now in zip(fresh, self.companions, strict=True)]
         self._forget_prepared()
 
     def snapshots(self) -> dict[str, Snapshot]:

@@ -19,6 +19,11 @@ from aioli.snapshots.tree import Snapshot
 __all__ = ["Dense", "Player", "PlayersOf", "companions_within", "linear_experts_of"]
 
 SIZES = {"usual": (12, 128), "best": (20, 256)}  # by budget: trees of the forest, and random features
+
+# Versions of the files that hold companions, and when which came. "usual" has no forest since boosted trees notice when
+# the world changes: over the 29 streams of docs/quality.md it then brought nothing, for a quarter of the time.
+WITH_CHOSEN_COLUMNS, WITH_BOOSTING, WITHOUT_FOREST = 1, 2, 3
+NEWEST = WITHOUT_FOREST
 Dense: TypeAlias = DenseEnsemble | BendingEnsemble
 Player: TypeAlias = Dense | NarrowAndWide | Wide
 
@@ -46,16 +51,17 @@ class PlayersOf:
             raise SnapshotRefused(f"in a {part.kind}, the narrow player is a wide one")
         return NarrowAndWide(narrow, self.pairs).recall(part)
 
-    def _dense(self) -> Dense:
+    def _dense(self, version: int = NEWEST) -> Dense:
         dense = DenseEnsemble(self.experts, self.budget)
-        companions = companions_within(self.budget) if self.experts is None else []
+        companions = companions_within(self.budget, version) if self.experts is None else []
         companions += guests_of(self.guests, self.refit)
         return BendingEnsemble(dense, companions) if companions else dense
 
     def _recalled(self, part: Snapshot) -> Dense | Wide:
         fresh = self._dense()
         if part.kind == "BendingEnsemble" and isinstance(fresh, BendingEnsemble):
-            return fresh.recall(part)
+            known = [each for each in map(self._dense, range(NEWEST)) if isinstance(each, BendingEnsemble)]
+            return next((each for each in known if each.has_members_of(part)), fresh).recall(part)
         player: DenseEnsemble | Wide = Wide.restore(part) if part.kind == "Wide" else DenseEnsemble.restore(part)
         if player.experts != self.experts:
             raise SnapshotRefused(f"in an Auto, {player.experts} experts play, not {self.experts}")
@@ -66,14 +72,22 @@ class PlayersOf:
         return player
 
 
-def companions_within(budget: str) -> list[Companion]:
-    """Return the companions that a budget plays beside the linear experts; none has learned from a row."""
+def companions_within(budget: str, version: int = NEWEST) -> list[Companion]:
+    """Return the companions that a budget plays beside the linear experts; none has learned from a row.
+
+    `version` is of the files that hold them: each of an earlier one goes on with the companions that it had.
+    """
     if budget == "fast":
         return []
     trees, features = SIZES[budget]
     again, earlier = partial(_again, budget, features), partial(_again_earlier, budget, trees, features)
-    companions: list[Companion] = [ForestCompanion(trees), KernelCompanion(features), ChosenColumns(again, earlier)]
-    companions.append(BoostingCompanion())
+    companions: list[Companion] = [KernelCompanion(features)]
+    if budget == "best" or version < WITHOUT_FOREST:
+        companions.insert(0, ForestCompanion(trees))
+    if version >= WITH_CHOSEN_COLUMNS:
+        companions.append(ChosenColumns(again, earlier))
+    if version >= WITH_BOOSTING:
+        companions.append(BoostingCompanion())
     if budget == "best":
         companions += batch_guests()
     return companions
