@@ -85,7 +85,9 @@ def test_any_chunking_is_the_same_game_through_a_change() -> None:
     whole, parts, single = (BoostedState(THOROUGH, 4, 1) for _ in range(3))
     said = whole.play(X, y, ones)
     cuts = [0, 31, 64, 880, 901, 960, 999, 1500]
-    assert_array_equal(np.concatenate([parts.play(X[a:b], y[a:b], ones[a:b]) for a, b in itertools.pairwise(cuts)]), said)
+    assert_array_equal(
+        np.concatenate([parts.play(X[a:b], y[a:b], ones[a:b]) for a, b in itertools.pairwise(cuts)]), said
+    )
     for t in range(1500):
         single.play_row(X[t : t + 1], y[t : t + 1], ones[t : t + 1], out)
         assert_array_equal(out[0], said[t])

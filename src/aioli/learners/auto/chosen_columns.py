@@ -22,7 +22,7 @@ Nor can any learner know at the first row which k of d columns matter: that cost
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -49,16 +49,15 @@ class ChosenColumns(Companion):
 
     Parameters
     ----------
-    make
-        Makes the ensemble, which has learned from no row.
-    make_earlier
-        Makes the ensemble that files of earlier versions hold, of more members.
+    makers
+        The first makes the ensemble, which has learned from no row; the others those that files of earlier versions
+        hold, of other members, and go on with.
     """
 
     names = ("all of these on the columns that matter",)
 
-    def __init__(self, make: Callable[[], BendingEnsemble], make_earlier: Callable[[], BendingEnsemble]) -> None:
-        self._make, self._make_earlier = make, make_earlier
+    def __init__(self, makers: Sequence[Callable[[], BendingEnsemble]]) -> None:
+        self._makers, self._version = makers, 0
         self._columns: Columns = np.empty(0, dtype=np.int64)
         self._ensemble: BendingEnsemble | None = None
         self._table: Matrix | None = None  # the rows so far, labels and weights behind them; None after the last choice
@@ -158,18 +157,15 @@ class ChosenColumns(Companion):
         kept = np.empty((0, 0)) if self._kept is None else self._kept.copy()
         parts = {} if self._ensemble is None else {"ensemble": self._ensemble.snapshot()}
         arrays: dict[str, Array] = {"columns": self._columns.copy(), "kept": kept}
-        values: dict[str, Plain] = {"rows": self._rows}
-        if self._make is self._make_earlier:
-            values["earlier"] = True
+        values: dict[str, Plain] = {"rows": self._rows, "version": self._version}
         return Snapshot("ChosenColumns", values, arrays, parts)
 
     def recalled(self, snapshot: Snapshot) -> Self:
         """Return an equal companion, which plays the same ensembles as this one."""
         given = snapshot.of("ChosenColumns")
-        made = type(self)(self._make, self._make_earlier)
+        made = type(self)(self._makers)
         made._rows = given.whole("rows")
-        if "earlier" in given.values:
-            made._make = made._make_earlier
+        made._version = self._version_of(given)
         made._columns = given.integers("columns", (None,)).copy()
         kept = given.array("kept", (None, None))
         if len(kept):
@@ -179,15 +175,24 @@ class ChosenColumns(Companion):
         if (made._columns < 0).any() or bool(made._columns.size) != ("ensemble" in given.parts):
             raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         if "ensemble" in given.parts:
-            known = given.part("ensemble")
-            if not made._make().has_members_of(known):
-                made._make = made._make_earlier
-            made._ensemble = made._make().recall(known)
+            made._ensemble = made._make().recall(given.part("ensemble"))
             if made._ensemble.n_features_ != made._columns.size:
                 raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         return made
 
     # ---- within
+
+    def _make(self) -> BendingEnsemble:
+        return self._makers[self._version]()
+
+    def _version_of(self, given: Snapshot) -> int:
+        """Return which ensembles a snapshot goes on with: the first files said so only where they were older still."""
+        if "version" in given.values:
+            return min(given.whole("version", 0), len(self._makers) - 1)
+        if "ensemble" in given.parts:
+            known = given.part("ensemble")
+            return next((i for i, make in enumerate(self._makers) if make().has_members_of(known)), 0)
+        return len(self._makers) - 1 if "earlier" in given.values else min(1, len(self._makers) - 1)
 
     def _due(self, width: int) -> int | None:
         """Return at how many rows the next choice is due; None after the last, or where rows have not been kept."""

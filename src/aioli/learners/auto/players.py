@@ -1,6 +1,6 @@
 """Chooses who plays the rows of Auto, by its parameters: linear experts, non-linear companions, or wide experts."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TypeAlias
@@ -80,12 +80,11 @@ def companions_within(budget: str, version: int = NEWEST) -> list[Companion]:
     if budget == "fast":
         return []
     trees, features = SIZES[budget]
-    again, earlier = partial(_again, budget, features), partial(_again_earlier, budget, trees, features)
     companions: list[Companion] = [KernelCompanion(features)]
     if budget == "best" or version < WITHOUT_FOREST:
         companions.insert(0, ForestCompanion(trees))
     if version >= WITH_CHOSEN_COLUMNS:
-        companions.append(ChosenColumns(again, earlier))
+        companions.append(ChosenColumns(_makers(budget)))
     if version >= WITH_BOOSTING:
         companions.append(BoostingCompanion())
     if budget == "best":
@@ -100,11 +99,17 @@ def linear_experts_of(player: Player) -> DenseEnsemble | None:
     return linear if isinstance(linear, DenseEnsemble) else None
 
 
-def _again(budget: str, features: int) -> BendingEnsemble:
-    """Return linear experts with random features and boosted trees, which have learned from no row."""
-    return BendingEnsemble(DenseEnsemble(None, budget), [KernelCompanion(features), BoostingCompanion()])
+def _again(budget: str, companions: Callable[[], list[Companion]]) -> BendingEnsemble:
+    """Return linear experts with companions, which have learned from no row, to play on the columns that matter."""
+    return BendingEnsemble(DenseEnsemble(None, budget), companions())
 
 
-def _again_earlier(budget: str, trees: int, features: int) -> BendingEnsemble:
-    """Return what `_again` did before there were boosted trees: a forest played in their place."""
-    return BendingEnsemble(DenseEnsemble(None, budget), [ForestCompanion(trees), KernelCompanion(features)])
+def _makers(budget: str) -> list[Callable[[], BendingEnsemble]]:
+    """Return what makes the ensemble on the columns that matter: now, and in files of earlier versions."""
+    trees, features = SIZES[budget]
+    played: list[Callable[[], list[Companion]]] = [
+        lambda: [BoostingCompanion()],
+        lambda: [KernelCompanion(features), BoostingCompanion()],
+        lambda: [ForestCompanion(trees), KernelCompanion(features)],
+    ]
+    return [partial(_again, budget, companions) for companions in played]

@@ -8,7 +8,8 @@ $$\frac{G_L^2}{H_L+\lambda} + \frac{G_R^2}{H_R+\lambda} - \frac{G^2}{H+\lambda},
 
 twice what the loss falls by. Both sides need $H \ge 0.1$: one row at log-odds of 0, many where rows are certain.
 Sums over the rows of a leaf, by column and bin, give the gains of all its splits; the larger child's sums are the
-parent's less those of the smaller one. Chen and Guestrin 2016, XGBoost; Ke et al. 2017, LightGBM.
+parent's less those of the smaller one. Where both have H < 0.2 neither has a split, and no sums are made. Chen and
+Guestrin 2016, XGBoost; Ke et al. 2017, LightGBM.
 """
 
 import numpy as np
@@ -81,17 +82,17 @@ def add_up(
     listed = sums[dense:].reshape((sums.shape[0] - dense) * sums.shape[1], 2)
     G, H = 0.0, 0.0
     for t in range(first, last):
-        row = order[t]
+        row = np.uintp(order[t])  # without a sign: no index is counted from the end
         g, h = slopes[row, 0], slopes[row, 1]
         G += g
         H += h
         cells = bins[row]
         for c in range(dense):
-            at = sums[c, cells[columns[NUMBER, c]]]
+            at = sums[c, cells[np.uintp(columns[NUMBER, c])]]
             at[0] += g
             at[1] += h
         for i in range(listed_from[row], listed_from[row + 1]):
-            at = listed[unusual[i]]
+            at = listed[np.uintp(unusual[i])]
             at[0] += g
             at[1] += h
     for c in range(dense, sums.shape[0]):
@@ -147,7 +148,7 @@ def divide(bins: Bins, column: int, at: int, order: Numbers, spare: Numbers, fir
     for t in range(first, last):
         row = order[t]
         order[left] = spare[right] = row  # both, and no branch: which way a row goes cannot be foretold
-        goes_left = 1 if bins[row, column] <= at else 0
+        goes_left = 1 if bins[np.uintp(row), column] <= at else 0
         left += goes_left
         right += 1 - goes_left
     for t in range(right):
@@ -213,7 +214,8 @@ def grow_tree(
         left[PLACE], left[LAST] = nodes, middle
         left[GRADIENT], left[CURVATURE] = left[LEFT_GRADIENT], left[LEFT_CURVATURE]
         nodes += 2
-        if grown + 1 < LEAVES:
+        left[GAIN] = right[GAIN] = 0.0
+        if grown + 1 < LEAVES and max(left[CURVATURE], right[CURVATURE]) >= 2.0 * LEAST:
             if middle - first <= last - middle:
                 copy_sums(columns, sums[best], sums[grown])
                 add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], first, middle, sums[best])

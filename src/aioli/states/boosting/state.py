@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
-from aioli.states.boosting.fitting import Boosting, fit, score_rows
+from aioli.states.boosting.fitting import Boosting, fit
 from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, NODE, NODES
+from aioli.states.boosting.scoring import Walks
 from aioli.states.boosting.watch import NEWEST, WATCHED, watch_rows
 
 __all__ = ["BoostedState"]
@@ -51,6 +52,7 @@ class BoostedState:
         self.due = FIRST  # rows at which the next model is fitted
         self.base: Vector = np.zeros(outputs)
         self.trees: Cube = np.empty((0, NODES, NODE))  # none where no fit has seen two classes
+        self._walks = Walks.of(self.trees)
         self.watched: Vector = np.zeros(WATCHED)
         self._table: Matrix = np.empty((2 * FIRST, width + 2))  # rows, their labels and weights
         self._held = 0  # rows of the table
@@ -69,7 +71,7 @@ class BoostedState:
     def consult_into(self, X: Matrix, out: Cube) -> None:
         """Write what `consult` returns."""
         if len(self.trees):
-            score_rows(self.base, self.trees, self._stages, X, out)
+            self._walks.score(self.base, self._stages, X, out)
         else:
             out[...] = np.nan
 
@@ -210,7 +212,7 @@ class BoostedState:
             self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
-        self.base, self.trees = base.copy(), trees.copy()
+        self.base, self.trees, self._walks = base.copy(), trees.copy(), Walks.of(trees)
 
 
 def most_kept(how: Boosting, width: int) -> int:

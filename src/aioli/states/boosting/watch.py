@@ -34,7 +34,8 @@ def loss_of(scores: Cube, t: int, stage: int, code: int) -> float:
     """Return the loss of a row by its scores after a stage. O(K)."""
     outputs = scores.shape[2]
     if outputs == 1:
-        return log_loss(scores[t, stage, 0], float(code))
+        loss: float = log_loss(scores[t, stage, 0], float(code))
+        return loss
     top = scores[t, stage, 0]
     for k in range(1, outputs):
         top = max(top, scores[t, stage, k])

@@ -1,0 +1,111 @@
+"""What a boosted model says of rows: every tree is walked down the same number of steps for all rows.
+
+Which way a row goes at a node cannot be foretold, and neither can where it ends: a processor that guesses wrong waits.
+So a leaf is a node as well, from which every row goes on to the leaf itself, and all rows take as many steps as the
+deepest leaf needs. Nothing is left to guess, and many rows are on their way at once.
+"""
+
+from typing import NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
+from aioli.states.boosting.growing import CHILD, FEATURE, THRESHOLD, VALUE
+
+__all__ = ["Walks"]
+
+PIECE = 64  # rows that go down a tree together: it is in the processor's nearest memory then
+
+Numbers = NDArray[np.int64]
+Steps = NDArray[np.uint32]
+
+
+class Walks(NamedTuple):
+    """Hold trees as rows walk them.
+
+    Attributes
+    ----------
+    columns, next
+        Of each tree's nodes: the column to look at, and the node to which a cell of at most the threshold goes; any
+        other goes to the one behind it.
+    thresholds, values
+        Of each tree's nodes.
+    depths
+        How many steps the rows take in each tree.
+    """
+
+    columns: Steps
+    next: Steps
+    thresholds: Matrix
+    values: Matrix
+    depths: Numbers
+
+    @classmethod
+    def of(cls, trees: Cube) -> Self:
+        """Prepare trees, in each of which children stand behind their parent. O(1) a node."""
+        inner = trees[:, :, FEATURE] >= 0.0
+        columns = np.where(inner, trees[:, :, FEATURE], 0.0).astype(np.uint32)
+        following = np.where(inner, trees[:, :, CHILD], np.arange(trees.shape[1])).astype(np.uint32)
+        thresholds = np.where(inner, trees[:, :, THRESHOLD], np.inf)
+        depths = np.zeros(len(trees), np.int64)
+        find_depths(trees, depths)
+        return cls(columns, following, thresholds, trees[:, :, VALUE].copy(), depths)
+
+    def score(self, base: Vector, stages: Numbers, X: Matrix, out: Cube) -> None:
+        """Write the scores of each row after every stage, rows × stages × outputs."""
+        score_rows(base, *self, stages, X, out)
+
+
+@compiled("void(f8[:,:,::1],i8[::1])")
+def find_depths(trees: Cube, depths: Numbers) -> None:
+    """Write the depth of each tree. O(1) a node."""
+    below = np.zeros(trees.shape[1], np.int64)
+    for tree in range(len(trees)):
+        nodes = trees[tree]
+        for i in range(len(nodes) - 1, -1, -1):  # children stand behind their parent
+            below[i] = 0
+            if nodes[i, FEATURE] >= 0.0:
+                child = int(nodes[i, CHILD])
+                below[i] = 1 + max(below[child], below[child + 1])
+        depths[tree] = below[0]
+
+
+@compiled("void(f8[::1],u4[:,::1],u4[:,::1],f8[:,::1],f8[:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,::1])")
+def score_rows(
+    base: Vector,
+    columns: Steps,
+    following: Steps,
+    thresholds: Matrix,
+    values: Matrix,
+    depths: Numbers,
+    stages: Numbers,
+    X: Matrix,
+    out: Cube,
+) -> None:
+    """Write the scores of each row after every stage, rows × stages × outputs. O(depth) a tree."""
+    outputs = base.size
+    at = np.empty(PIECE, np.uint32)  # the node that each row has come to
+    for first in range(0, len(X), PIECE):
+        rows = min(PIECE, len(X) - first)
+        stage = 0
+        for t in range(first, first + rows):
+            for k in range(outputs):
+                out[t, stage, k] = base[k]
+        for tree in range(len(depths)):
+            looked_at, goes_to, at_most, value = columns[tree], following[tree], thresholds[tree], values[tree]
+            k = tree % outputs
+            for i in range(rows):
+                at[i] = 0
+            for _ in range(depths[tree]):
+                for i in range(rows):  # one step each: none waits for another
+                    node = np.uintp(at[i])  # without a sign: no index is counted from the end
+                    beyond = X[np.uintp(first + i), np.uintp(looked_at[node])] > at_most[node]
+                    at[i] = np.uintp(goes_to[node]) + np.uintp(beyond)
+            for i in range(rows):
+                out[first + i, stage, k] += value[np.uintp(at[i])]
+            if tree + 1 == stages[stage] * outputs and stage + 1 < stages.size:
+                stage += 1
+                for t in range(first, first + rows):
+                    for c in range(outputs):
+                        out[t, stage, c] = out[t, stage - 1, c]
