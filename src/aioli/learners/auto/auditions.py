@@ -12,7 +12,8 @@ gains of a companion, or of all, have a sum G, of standard error s, and the whol
 Rows whose labels come late are no evidence one by one: the same labels are missing for all of them, and what goes wrong
 in one goes wrong in its neighbours. So 1 + delay of them are one observation, the sum of their gains, and s is the
 error of such sums, known from the fourth on; rows in time are one observation each. What the whole would have announced
-without one companion is not known then: late labels decide on all together.
+without one companion is not known then: late labels decide on all together, and where $G + 2s < L/500$, since of few
+sums the error is not known well.
 
 Those who have retired begin anew when the loss rises, or when 128 times as many rows have come; that is looked at every
 4,000 rows.
@@ -32,7 +33,7 @@ REVIEW = 500  # rows after which a companion may retire
 LEAST = 1000  # rows of an audition before anyone retires
 REST = 8  # reviews that pass until it is asked whether those who have retired begin anew
 SETTLED = 512  # rows in which the price of mixing, and of companions that know nothing yet, is paid
-WORTH = 0.01  # of the loss that a companion must save, or all together, or else
+WORTH, WORTH_LATE = 0.01, 0.002  # of the loss that a companion must save, or all together, or else
 ERRORS = 2.0  # standard errors that are granted beside it
 AGAIN = 128  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the loss, beside what it was since: then they do so at once
@@ -186,7 +187,7 @@ class Auditions:
 
     def _not_worth(self, playing: list[bool], leaving: list[int], alone_known: bool) -> list[int]:
         """Return who leaves, with those who are plainly not worth their time: all, or one beside who leaves anyway."""
-        worth = WORTH * self.totals[AT_STAKE]
+        worth = (WORTH if alone_known else WORTH_LATE) * self.totals[AT_STAKE]
         if self._at_most() < worth:
             return [i for i, plays in enumerate(playing) if plays]
         if leaving or not alone_known:

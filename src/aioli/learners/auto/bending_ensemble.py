@@ -150,6 +150,10 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
 
     # ---- its life
 
+    def labels_come_late(self) -> None:
+        """Tell the companions that labels come late to whoever this ensemble is a part of."""
+        self._mixed.tell_companions()
+
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
         names_after = self._names_after_growing(columns, names)
@@ -230,8 +234,8 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         for start, chunk in rows:
             first = 0
             while first < len(chunk):
-                here = slice(first, first + self._mixed.rows_to_review)
-                X = chunk[here]
+                delays = None if delayed is None else delayed.late[start + first : start + len(chunk)]
+                X = chunk[first : first + self._mixed.rows_at_once(delays)]
                 part = slice(start + first, start + first + len(X))
                 late_rows = None if delayed is None else delayed.of(part)
                 announced[part] = self._learn_part(X, labels[part], weights[part], late[part], late_rows)

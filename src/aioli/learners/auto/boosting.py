@@ -19,6 +19,7 @@ class BoostingCompanion(TreesCompanion[BoostedState]):
     """Plays boosted trees, fitted anew as rows come: they are heard after some of the trees, and after all."""
 
     names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
+    _watches = True
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next: NaN before the first fit."""
@@ -52,21 +53,29 @@ class BoostingCompanion(TreesCompanion[BoostedState]):
 
         return play
 
+    def labels_come_late(self) -> None:
+        """Watch for changes of the world no more: one batch that went wrong would be taken for one."""
+        self._watches = False
+        if self._state is not None:
+            self._state.watches = False
+
     def _begun(self, width: int) -> BoostedState:
         """Return the state, which begins with the first row."""
         if self._state is None:
             self._state = BoostedState(THOROUGH, width, outputs=1)
+            self._state.watches = self._watches
         return self._state
 
     def snapshot(self) -> Snapshot:
         """Return the state, where there is one."""
         parts = {} if self._state is None else {"state": self._state.snapshot()}
-        return Snapshot("BoostingCompanion", parts=parts)
+        return Snapshot("BoostingCompanion", {"watches": self._watches}, parts=parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
         """Make an equal companion."""
         given, companion = snapshot.of("BoostingCompanion"), cls()
+        companion._watches = given.flag("watches") if "watches" in given.values else True
         if "state" in given.parts:
             companion._state = BoostedState.restore(given.part("state"), THOROUGH)
             if companion._state.outputs != 1:

@@ -62,6 +62,7 @@ class ChosenColumns(Companion):
         self._ensemble: BendingEnsemble | None = None
         self._table: Matrix | None = None  # the rows so far, labels and weights behind them; None after the last choice
         self._rows = 0
+        self._late = False
 
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
@@ -145,6 +146,12 @@ class ChosenColumns(Companion):
         new = self._table[self._rows : last]
         new[:, :width], new[:, width], new[:, width + 1] = X, y, weights
 
+    def labels_come_late(self) -> None:
+        """Tell the ensemble, and those to come."""
+        self._late = True
+        if self._ensemble is not None:
+            self._ensemble.labels_come_late()
+
     def grow(self, columns: int) -> None:
         """Add new columns to the rows kept, 0 in all of them: the next choice may take them."""
         if self._table is not None:
@@ -157,7 +164,7 @@ class ChosenColumns(Companion):
         kept = np.empty((0, 0)) if self._kept is None else self._kept.copy()
         parts = {} if self._ensemble is None else {"ensemble": self._ensemble.snapshot()}
         arrays: dict[str, Array] = {"columns": self._columns.copy(), "kept": kept}
-        values: dict[str, Plain] = {"rows": self._rows, "version": self._version}
+        values: dict[str, Plain] = {"rows": self._rows, "version": self._version, "late": self._late}
         return Snapshot("ChosenColumns", values, arrays, parts)
 
     def recalled(self, snapshot: Snapshot) -> Self:
@@ -166,6 +173,7 @@ class ChosenColumns(Companion):
         made = type(self)(self._makers)
         made._rows = given.whole("rows")
         made._version = self._version_of(given)
+        made._late = given.flag("late") if "late" in given.values else False
         made._columns = given.integers("columns", (None,)).copy()
         kept = given.array("kept", (None, None))
         if len(kept):
@@ -224,4 +232,6 @@ class ChosenColumns(Companion):
             self._ensemble, self._columns = None, matter
         elif not np.array_equal(matter, self._columns):
             self._ensemble, self._columns = self._make(), matter
+            if self._late:
+                self._ensemble.labels_come_late()
             self._learned(X[:, matter], y, weights)

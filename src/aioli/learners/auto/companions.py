@@ -34,11 +34,14 @@ class Companion(ABC):
         Whether it has failed, and must not be heard any more.
     in_callers_thread
         Whether the thread that called the ensemble must call it too: it may hold code of the user's, and warns.
+    only_late
+        Whether it plays only once a label has come late.
     """
 
     names: tuple[str, ...]
     dismissed: bool = False
     in_callers_thread: bool = False
+    only_late: bool = False
 
     def fits(self, columns: int) -> bool:  # noqa: ARG002  (one that keeps nothing of its rows fits any)
         """Return whether what it has learned is of rows of so many columns, as it is but for a damaged file."""
@@ -76,6 +79,9 @@ class Companion(ABC):
             out[...] = self.play(X.copy(), y.copy(), weights.copy())  # it may keep what it is given
 
         return play
+
+    def labels_come_late(self) -> None:  # noqa: B027  (most need not know)
+        """Learn that labels may come late from the next row on: what neighbouring rows lose says the same then."""
 
     @abstractmethod
     def grow(self, columns: int) -> None:
@@ -118,7 +124,9 @@ class TreesCompanion(Companion, Generic[Trees]):
 
     def recalled(self, snapshot: Snapshot) -> Self:
         """Return an equal companion."""
-        return self.restore(snapshot)
+        restored = self.restore(snapshot)
+        restored.only_late = self.only_late
+        return restored
 
     @classmethod
     @abstractmethod
@@ -127,12 +135,23 @@ class TreesCompanion(Companion, Generic[Trees]):
 
 
 class ForestCompanion(TreesCompanion[ForestState]):
-    """A forest: its kinds of trees, all of them, and the model in their paths are heard one by one."""
+    """A forest: its kinds of trees, all of them, and the model in their paths are heard one by one.
+
+    In time, boosted trees leave it little to say. Where labels come late its many voices err apart, and what is
+    announced then is partly their mean (`states.mixture.late`).
+
+    Parameters
+    ----------
+    trees
+        How many.
+    only_late
+        As in `Companion`.
+    """
 
     names = tuple(f"forest: {name}" for name in MEMBERS)
 
-    def __init__(self, trees: int) -> None:
-        self.trees = trees
+    def __init__(self, trees: int, only_late: bool = False) -> None:
+        self.trees, self.only_late = trees, only_late
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next; changes nothing."""

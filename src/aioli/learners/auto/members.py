@@ -137,10 +137,10 @@ class Members:
         self.companions[companion] = None
         self._forget_prepared()
 
-    def begin_anew(self) -> None:
-        """Let the companions that have retired play, as if they had seen no row."""
-        fresh = copy.deepcopy(self.fresh)
-        self.companions = [new if now is None else now for new, now in zip(fresh, self.companions, strict=True)]
+    def begin_anew(self, companions: Sequence[int]) -> None:
+        """Let companions that do not play do so, as if they had seen no row."""
+        for i in companions:
+            self.companions[i] = copy.deepcopy(self.fresh[i])
         self._forget_prepared()
 
     def snapshots(self) -> dict[str, Snapshot]:

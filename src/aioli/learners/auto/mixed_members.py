@@ -45,6 +45,9 @@ class MixedMembers:
         self._combination = Combination(self._members.prior(LINEAR))
         self._auditions = Auditions(self._members.places)
         self._absences = Absences(self._members.places, self._combination.mixture)
+        waiting = [i for i, companion in enumerate(companions) if companion.only_late]
+        if waiting:
+            self._retire(waiting)
 
     # ---- what it knows
 
@@ -79,11 +82,6 @@ class MixedMembers:
         return self._auditions.any_late
 
     @property
-    def rows_to_review(self) -> int:
-        """How many rows may come until the next review."""
-        return self._auditions.rows_to_review
-
-    @property
     def linear_share(self) -> float:
         """How much of the mixture the linear experts hold."""
         return float(self._combination.shares[0])
@@ -95,6 +93,14 @@ class MixedMembers:
         return dict(zip(names, self._combination.shares[1:].tolist(), strict=True))
 
     # ---- rows
+
+    def rows_at_once(self, delays: Vector | None) -> int:
+        """Return how many rows may be learned in one call: until a review, and before the first label that is late."""
+        rows = self._auditions.rows_to_review
+        if delays is None or not self._in_time:
+            return rows
+        late = np.flatnonzero(delays[:rows])
+        return int(late[0]) if late.size and late[0] else rows
 
     def logits(self, X: Matrix, linear: Vector) -> Vector:
         """Return the log-odds of rows, each as if it came next, given those of the linear experts."""
@@ -132,6 +138,8 @@ class MixedMembers:
 
         They are those of `announced` where it is not NaN. `layer` is where the linear experts count late labels.
         """
+        if late is not None and late.delay[0] > 0.0 and self._in_time:
+            self._begin_late()
         now = linear if late is None else late.in_time
         in_time = np.isnan(announced)
         counted_late = int(np.count_nonzero(~in_time))
@@ -161,6 +169,8 @@ class MixedMembers:
         layer: LateMixture | None,
     ) -> float:
         """Learn one row of weight 1, as `learn` does; return its log-odds as announced."""
+        if late is not None and late.delay[0] > 0.0 and self._in_time:
+            self._begin_late()
         counted_late = announced is not None
         if self._members.none_plays:
             said = linear if announced is None else announced
@@ -179,6 +189,12 @@ class MixedMembers:
         return said
 
     # ---- its life
+
+    def tell_companions(self) -> None:
+        """Tell the companions that from now on labels may come late."""
+        for companion in (*self.companions, *self._members.fresh):
+            if companion is not None:
+                companion.labels_come_late()
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, 0 in all rows so far."""
@@ -199,12 +215,20 @@ class MixedMembers:
         self._auditions.recall(given)
         self._members.recall(given)
         self._absences.recall(given, self._combination.mixture, self._playing)
+        if not self._in_time:
+            self.tell_companions()
 
     # ---- within
 
     @property
     def _playing(self) -> list[bool]:
         return [companion is not None for companion in self.companions]
+
+    @property
+    def _away(self) -> list[int]:
+        """The companions that have retired."""
+        waiting = [fresh.only_late and self._in_time for fresh in self._members.fresh]
+        return [i for i, plays in enumerate(self._playing) if not plays and not waiting[i]]
 
     @property
     def _in_time(self) -> bool:
@@ -224,18 +248,15 @@ class MixedMembers:
 
     def _answered_without(self, Z: Matrix, y: Vector, weights: Vector) -> Matrix | None:
         """Return the log-odds of each row before its label without each companion; None where labels come late."""
-        if self._in_time:
-            return self._absences.answer(Z, y, weights)
-        self._auditions.forget_own()
-        return None
+        return self._absences.answer(Z, y, weights) if self._in_time else None
 
     def _review_when_due(self) -> None:
         """Retire companions that are not worth their time; let them begin anew much later, or when losses rise."""
         if not self._auditions.due:
             return
-        playing = self._playing
-        if not all(playing) and self._auditions.look_due and self._auditions.begins_anew():
-            self._begin_anew(playing)
+        playing, away = self._playing, self._away
+        if away and self._auditions.look_due and self._auditions.begins_anew():
+            self._begin_anew(away)
         elif any(playing):
             dismissed = [companion is not None and companion.dismissed for companion in self.companions]
             unheard = self._combination.negligible()
@@ -253,12 +274,18 @@ class MixedMembers:
             self._absences.take_over(mixture, leaving[0])
         self._absences.begin(mixture, self._playing)
 
-    def _begin_anew(self, playing: Sequence[bool]) -> None:
-        """Let the companions that have retired play as if they had seen no row."""
-        self._members.begin_anew()
+    def _begin_late(self) -> None:
+        """Begin the game of late labels, in which nobody's worth is known yet: whoever is away plays."""
+        self.tell_companions()
+        self._auditions.forget_own()
+        self._begin_anew([i for i, plays in enumerate(self._playing) if not plays])
+
+    def _begin_anew(self, companions: Sequence[int]) -> None:
+        """Let companions that do not play do so, as if they had seen no row."""
+        self._members.begin_anew(companions)
         prior = self._members.prior(LINEAR)
-        for members, plays in zip(self._members.places, playing, strict=True):
-            for member in () if plays else members:
+        for companion in companions:
+            for member in self._members.places[companion]:
                 self._combination.revive(member, float(prior[member]))
         self._auditions.begin()
         self._absences.begin(self._combination.mixture, self._playing)

@@ -20,10 +20,8 @@ __all__ = ["Dense", "Player", "PlayersOf", "companions_within", "linear_experts_
 
 SIZES = {"usual": (12, 128), "best": (20, 256)}  # by budget: trees of the forest, and random features
 
-# Versions of the files that hold companions, and when which came. "usual" has no forest since boosted trees notice when
-# the world changes: over the 29 streams of docs/quality.md it then brought nothing, for a quarter of the time.
-WITH_CHOSEN_COLUMNS, WITH_BOOSTING, WITHOUT_FOREST = 1, 2, 3
-NEWEST = WITHOUT_FOREST
+WITH_CHOSEN_COLUMNS, WITH_BOOSTING = 1, 2  # versions of the files that hold companions, and when which came
+NEWEST = WITH_BOOSTING
 Dense: TypeAlias = DenseEnsemble | BendingEnsemble
 Player: TypeAlias = Dense | NarrowAndWide | Wide
 
@@ -80,9 +78,7 @@ def companions_within(budget: str, version: int = NEWEST) -> list[Companion]:
     if budget == "fast":
         return []
     trees, features = SIZES[budget]
-    companions: list[Companion] = [KernelCompanion(features)]
-    if budget == "best" or version < WITHOUT_FOREST:
-        companions.insert(0, ForestCompanion(trees))
+    companions: list[Companion] = [ForestCompanion(trees, only_late=budget == "usual"), KernelCompanion(features)]
     if version >= WITH_CHOSEN_COLUMNS:
         companions.append(ChosenColumns(_makers(budget)))
     if version >= WITH_BOOSTING:

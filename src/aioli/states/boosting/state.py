@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
-from aioli.snapshots.tree import Array, Snapshot
+from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit
 from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, NODE, NODES
 from aioli.states.boosting.scoring import Walks
@@ -53,6 +53,7 @@ class BoostedState:
         self.base: Vector = np.zeros(outputs)
         self.trees: Cube = np.empty((0, NODES, NODE))  # none where no fit has seen two classes
         self._walks = Walks.of(self.trees)
+        self.watches = True  # whether the losses are watched
         self.watched: Vector = np.zeros(WATCHED)
         self._table: Matrix = np.empty((2 * FIRST, width + 2))  # rows, their labels and weights
         self._held = 0  # rows of the table
@@ -109,7 +110,7 @@ class BoostedState:
         """
         wider = type(self)(self.how, self.width + columns, self.outputs)
         wider._set_model(self.base, self.trees)
-        wider.rows, wider.due, wider.watched = self.rows, self.due, self.watched.copy()
+        wider.rows, wider.due, wider.watches, wider.watched = self.rows, self.due, self.watches, self.watched.copy()
         known = self.kept[-wider._most :]
         wider._table = np.insert(known, [self.width] * columns, 0.0, axis=1)
         wider._held = len(known)
@@ -118,7 +119,7 @@ class BoostedState:
     def with_class(self) -> Self:
         """Return the state with one further class, which no row has had, nor any tree speaks of until the next fit."""
         more = type(self)(self.how, self.width, self.outputs + 1)
-        more.rows, more.due, more.watched = self.rows, self.due, self.watched.copy()
+        more.rows, more.due, more.watches, more.watched = self.rows, self.due, self.watches, self.watched.copy()
         more._table, more._held = self._table.copy(), self._held
         if len(self.trees):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
@@ -130,7 +131,8 @@ class BoostedState:
 
     def snapshot(self) -> Snapshot:
         """Return the rows kept, the counts, and the model."""
-        values = {"width": self.width, "outputs": self.outputs, "rows": self.rows, "due": self.due}
+        counts = {"width": self.width, "outputs": self.outputs, "rows": self.rows, "due": self.due}
+        values: dict[str, Plain] = {**counts, "watches": self.watches}
         arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees.copy()}
         arrays["watched"] = self.watched.copy()
         return Snapshot("BoostedState", values, arrays)
@@ -154,7 +156,7 @@ class BoostedState:
         state = cls(how, width, outputs)  # only now: a file may claim sizes that no memory has
         state.rows, state.due = rows, due
         if "watched" in given.arrays:  # files from before there was a watch begin it anew
-            state.watched = given.totals("watched", (WATCHED,)).copy()
+            state.watches, state.watched = given.flag("watches"), given.totals("watched", (WATCHED,)).copy()
         _require_trees(trees, state.width)
         state._set_model(base, trees)
         state._table, state._held = kept.copy(), len(kept)
@@ -190,7 +192,7 @@ class BoostedState:
 
     def _watch(self, said: Cube, codes: Codes, weights: Vector) -> int:
         """Watch the losses of what was said of rows; return after how many the world has changed, or 0."""
-        if not len(self.trees):
+        if not (self.watches and len(self.trees)):
             return 0
         return int(watch_rows(said, codes, weights, self.watched))
 

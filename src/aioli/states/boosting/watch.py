@@ -34,15 +34,15 @@ def loss_of(scores: Cube, t: int, stage: int, code: int) -> float:
     """Return the loss of a row by its scores after a stage. O(K)."""
     outputs = scores.shape[2]
     if outputs == 1:
-        loss: float = log_loss(scores[t, stage, 0], float(code))
-        return loss
+        return log_loss(scores[t, stage, 0], float(code))
     top = scores[t, stage, 0]
     for k in range(1, outputs):
         top = max(top, scores[t, stage, k])
     total = 0.0
     for k in range(outputs):
         total += math.exp(scores[t, stage, k] - top)
-    return math.log(total) + top - scores[t, stage, code]
+    loss: float = math.log(total) + top - scores[t, stage, code]
+    return loss
 
 
 @compiled("i8(f8[:,:,::1],i8[::1],f8[::1],f8[::1])", uncounted=True)
