@@ -40,6 +40,7 @@ __all__ = ["ChosenColumns"]
 
 FIRST, LAST = 16, 4096  # rows at the first and at the last choice
 OFTEN = 256  # rows below which there is a choice between powers of two as well: it then changes most and costs least
+FEW_ROWS, MANY_ROWS = 0, 1  # places among the makers
 NOTHING = math.nan  # the answer where there is no ensemble
 ROOM = 1 << 24  # bytes of rows that are kept at most: with wide rows, the last choice comes sooner
 
@@ -50,8 +51,8 @@ class ChosenColumns(Companion):
     Parameters
     ----------
     makers
-        The first makes the ensemble, which has learned from no row; the others those that files of earlier versions
-        hold, of other members, and go on with.
+        Of ensembles that have learned from no row: those made before the 256th row, when they are made often and more
+        would cost much; those made later; and those that files of earlier versions hold, and go on with.
     """
 
     names = ("all of these on the columns that matter",)
@@ -193,14 +194,22 @@ class ChosenColumns(Companion):
     def _make(self) -> BendingEnsemble:
         return self._makers[self._version]()
 
+    def _joined_by_more(self) -> bool:
+        """Let the ensembles to come be those of many rows, where these are many for the first time; return whether."""
+        joined = self._version == FEW_ROWS and self._rows >= OFTEN
+        if joined:
+            self._version = MANY_ROWS
+        return joined
+
     def _version_of(self, given: Snapshot) -> int:
-        """Return which ensembles a snapshot goes on with: the first files said so only where they were older still."""
+        """Return which ensembles a snapshot goes on with; files of earlier versions do not say so."""
         if "version" in given.values:
-            return min(given.whole("version", 0), len(self._makers) - 1)
+            version: int = min(given.whole("version", 0), len(self._makers) - 1)
+            return version
         if "ensemble" in given.parts:
             known = given.part("ensemble")
-            return next((i for i, make in enumerate(self._makers) if make().has_members_of(known)), 0)
-        return len(self._makers) - 1 if "earlier" in given.values else min(1, len(self._makers) - 1)
+            return next((i for i, make in enumerate(self._makers) if make().has_members_of(known)), MANY_ROWS)
+        return len(self._makers) - 1 if "earlier" in given.values else MANY_ROWS
 
     def _due(self, width: int) -> int | None:
         """Return at how many rows the next choice is due; None after the last, or where rows have not been kept."""
@@ -230,7 +239,7 @@ class ChosenColumns(Companion):
         matter = columns_that_matter(X, y)
         if not matter.size:
             self._ensemble, self._columns = None, matter
-        elif not np.array_equal(matter, self._columns):
+        elif not np.array_equal(matter, self._columns) or self._joined_by_more():
             self._ensemble, self._columns = self._make(), matter
             if self._late:
                 self._ensemble.labels_come_late()

@@ -101,7 +101,7 @@ def _again(budget: str, companions: Callable[[], list[Companion]]) -> BendingEns
 
 
 def _makers(budget: str) -> list[Callable[[], BendingEnsemble]]:
-    """Return what makes the ensemble on the columns that matter: now, and in files of earlier versions."""
+    """Return what makes the ensemble on the columns that matter: of few rows, of many, and in files of before."""
     trees, features = SIZES[budget]
     played: list[Callable[[], list[Companion]]] = [
         lambda: [BoostingCompanion()],
