@@ -12,7 +12,7 @@ gains of a companion, or of all, have a sum G, of standard error s, and the whol
 Rows whose labels come late are no evidence one by one: the same labels are missing for all of them, and what goes wrong
 in one goes wrong in its neighbours. So 1 + delay of them are one observation, the sum of their gains, and s is the
 error of such sums, known from the fourth on; rows in time are one observation each. What the whole would have announced
-without one companion is not known then: late labels decide on all together, and where $G + 2s < L/500$, since of few
+without one companion is not known then: late labels decide on all together, and where $G + 3s < L/500$, since of few
 sums the error is not known well.
 
 Those who have retired begin anew when the loss rises, or when 128 times as many rows have come; that is looked at every
@@ -34,7 +34,7 @@ LEAST = 1000  # rows of an audition before anyone retires
 REST = 8  # reviews that pass until it is asked whether those who have retired begin anew
 SETTLED = 512  # rows in which the price of mixing, and of companions that know nothing yet, is paid
 WORTH, WORTH_LATE = 0.01, 0.002  # of the loss that a companion must save, or all together, or else
-ERRORS = 2.0  # standard errors that are granted beside it
+ERRORS, ERRORS_LATE = 2.0, 3.0  # standard errors that are granted beside it
 AGAIN = 128  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the loss, beside what it was since: then they do so at once
 FEW_SUMS = 4  # of late rows, below which nothing is known of how they vary
@@ -203,7 +203,8 @@ class Auditions:
         if (totals[LATE_SUMS] or totals[OPEN_ROWS]) and observed < FEW_SUMS:
             return math.inf
         closed = totals[GAINED] - totals[OPEN_GAIN]
-        return float(totals[GAINED] + ERRORS * spread(totals[SQUARES], closed, observed))
+        errors = ERRORS_LATE if totals[LATE_SUMS] else ERRORS
+        return float(totals[GAINED] + errors * spread(totals[SQUARES], closed, observed))
 
     def _own_at_most(self, companion: int) -> float:
         """Return what one companion saves, with the errors granted."""
