@@ -6,13 +6,14 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from numpy.testing import assert_allclose
+from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli import Auto
 from aioli.errors import AnnouncementRefused, LabelRefused, RowRefused
 from aioli.learners.auto import auditions
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
 from aioli.numerics.compiling import Matrix, Vector
+from aioli.numerics.logistic import log_loss_many
 
 ROUNDING = 1e-9  # experts and companions round apart where rows come in other numbers at a time
 
@@ -23,9 +24,10 @@ def crossed(rows: int) -> tuple[Matrix, Vector]:
     return X, (np.sin(2.0 * X[:, 0]) * np.cos(3.0 * X[:, 1]) > 0.0).astype(np.float64)
 
 
-def counted(learner: Auto) -> Vector:
+def counted(learner: Auto) -> list[Vector]:
     assert isinstance(learner._player, BendingEnsemble)
-    return learner._player._auditions.totals
+    made = learner._player._mixed._auditions
+    return [made.totals, made.own.ravel()]
 
 
 def late_game(X: Matrix, y: Vector, delay: int, as_lists: bool) -> tuple[Auto, Vector]:
@@ -44,13 +46,17 @@ def test_one_announced_row_by_the_short_way_is_one_through_the_border(
     monkeypatch: pytest.MonkeyPatch, delay: int
 ) -> None:
     monkeypatch.setattr(auditions, "REVIEW", 64)
-    X, y = crossed(200)
+    X, y = crossed(auditions.SETTLED + 120)  # behind the first of them rows are evidence
     short, said = late_game(X, y, delay, as_lists=False)
     long, expected = late_game(X, y, delay, as_lists=True)
-    assert_allclose(said, expected, atol=ROUNDING)
-    assert_allclose(short.loss, long.loss, rtol=ROUNDING)
-    assert_allclose(float(short.certificate()), float(long.certificate()), rtol=1e-7)
-    assert_allclose(counted(short), counted(long), rtol=1e-7, atol=ROUNDING)
+    assert_array_equal(said, expected)
+    assert short.loss == long.loss
+    assert float(short.certificate()) == float(long.certificate())
+    for own, other in zip(counted(short), counted(long), strict=True):
+        assert_array_equal(own, other)
+    totals, own = counted(short)
+    assert totals[auditions.SEEN] == (0.0 if delay else 120.0)
+    assert own.any() == (delay == 0)
 
 
 @pytest.mark.parametrize("few", [1, 3, 16])
@@ -140,13 +146,14 @@ def test_one_row_is_counted_as_many_are() -> None:
         each.totals[auditions.ROUNDS] = auditions.SETTLED - 2  # the first two are counted, but no evidence yet
     ones = np.ones(1)
     for delay in [0.0, 0.0, 0.0, 2.0, 2.0, 2.0, 1.0, 0.0, 3.0]:
-        Z, label = rng.normal(size=(1, 4)), float(rng.integers(2))
-        losses = np.log1p(np.exp(np.where(label == 1.0, -Z, Z)))
-        linear, loss = losses[0, 0], losses[0, 2]
-        one.count_row(Z, label, Z.item(0), Z.item(2), delay > 0.0, delay)
-        many.losses += ones @ losses
-        many.count_gains(np.array([linear - loss]), np.array([linear]), ones, np.array([delay]))
-        many.count(np.array([loss]), ones, late=delay > 0.0)
+        (linear, in_time, said), without = rng.normal(size=3), rng.normal(size=0 if delay else 2)
+        label = float(rng.integers(2))
+        loss, alone = log_loss_many(np.array([linear, in_time, said]), label * np.ones(3)), without[:, None]
+        one.count_row(without, label, linear, in_time, said, delay > 0.0, delay)
+        own = None if delay else log_loss_many(alone, np.array([label])) - loss[1]
+        many.count_gains(loss[2:], loss[:1] - loss[2:], own, ones, np.array([delay]))
+        many.count(loss[2:], ones, late=delay > 0.0)
     assert one.totals[auditions.LATE_SUMS] == 1.0
     assert_allclose(one.totals, many.totals, rtol=1e-14)
-    assert_allclose(one.losses, many.losses, rtol=1e-14)
+    assert_allclose(one.own, many.own, rtol=1e-14)
+    assert one.own.all()

@@ -17,6 +17,7 @@ from aioli.evaluate.hindsight import best_in_ball
 from aioli.learners.announcements import Announcement, Announcements
 from aioli.learners.auto import mixed_experts
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.boosting import BoostingCompanion
 from aioli.learners.auto.experts import EXPERTS
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.mixture.late import LateMixture
@@ -133,20 +134,25 @@ def learn_late(learner: Auto, X: Matrix, y: Vector, rows: int) -> None:
 
 
 def learned_as_if_in_time(learner: Auto) -> list[Vector]:
-    """Return both mixtures that learn as if labels came in time, and the members' losses since the last review."""
+    """Return both mixtures that learn as if labels came in time."""
     player = learner._player
     assert isinstance(player, BendingEnsemble)
-    return [player.dense._mixture.buffer, player._combination.mixture.buffer, player._auditions.losses]
+    return [player.dense._mixture.buffer, player._mixed._combination.mixture.buffer]
 
 
 def test_what_learns_as_if_labels_came_in_time_is_the_same_where_they_do() -> None:
-    X, y = example_stream(n=240, d=3)
-    late, in_time = Auto(), Auto()
-    learn_late(late, X, y, rows=60)
-    in_time.learn_many(X, y)
+    X, y = example_stream(n=242, d=3)
+    late, in_time, never_announced = Auto(), Auto(), Auto()
+    never_announced.learn_many(X, y)
+    for learner in (late, in_time):  # one label is late in both: with the first of them, some begin to play
+        learn_late(learner, X[:2], y[:2], rows=2)
+    learn_late(late, X[2:], y[2:], rows=60)
+    learn_late(in_time, X[2:], y[2:], rows=1)
     assert abs(late.loss - in_time.loss) > 1.0
     for own, other in zip(learned_as_if_in_time(late), learned_as_if_in_time(in_time), strict=True):
         assert_allclose(own, other, rtol=1e-6, atol=1e-9)  # rows one by one are rows at once but for rounding
+    linear, linear_too = (learned_as_if_in_time(learner)[0] for learner in (late, never_announced))
+    assert_allclose(linear, linear_too, rtol=1e-6, atol=1e-9)
 
 
 def test_a_stop_between_rows_and_their_labels_changes_no_bit(tmp_path: Path) -> None:
@@ -159,3 +165,26 @@ def test_a_stop_between_rows_and_their_labels_changes_no_bit(tmp_path: Path) -> 
         each.learn_many(X[120:], y[120:], announced=announced)
         learn_late(each, X[:40], y[:40], rows=20)
     assert memory(learner) == memory(stopped)
+
+
+def boosting_of(learner: Auto) -> BoostingCompanion:
+    assert isinstance(learner._player, BendingEnsemble)
+    (found,) = (each for each in learner._player.companions if isinstance(each, BoostingCompanion))
+    return found
+
+
+def test_from_the_first_late_label_on_boosted_trees_watch_for_no_change() -> None:
+    X, y = example_stream(n=200, d=3)
+    learner = Auto()
+    learner.learn_many(X, y)
+    state = boosting_of(learner)._state
+    assert state is not None
+    assert state.watches
+    announced = learner.announce_many(X[:1])
+    learner.learn_many(X[:1], y[:1], announced=announced)  # announced, and in time
+    assert state.watches
+    learner.learn_batch(X[:2], y[:2])
+    assert not state.watches
+    restored = boosting_of(Auto.restore(learner.snapshot()))._state
+    assert restored is not None
+    assert not restored.watches

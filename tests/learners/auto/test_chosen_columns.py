@@ -1,18 +1,24 @@
 """The companion that plays on the columns that matter: who is chosen, what it saves, and that it is remembered."""
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli import Auto
 from aioli.errors import SnapshotRefused
+from aioli.learners.auto import chosen_columns
 from aioli.learners.auto.bending_ensemble import BendingEnsemble
+from aioli.learners.auto.boosting import BoostingCompanion
 from aioli.learners.auto.chosen_columns import ChosenColumns
 from aioli.learners.auto.column_tests import _chance_of_seven, chance_of_one_many, columns_that_matter
 from aioli.learners.auto.companions import ForestCompanion, KernelCompanion
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.snapshots.tree import Snapshot
+from aioli.snapshots.codec import to_bytes
+from aioli.snapshots.tree import Plain, Snapshot
 
 
 def among_noise(rows: int, noise: int = 40, seed: int = 0) -> tuple[Matrix, Vector]:
@@ -28,7 +34,7 @@ def small() -> BendingEnsemble:
 
 def played(rows: int, noise: int = 40) -> tuple[ChosenColumns, Matrix]:
     X, y = among_noise(rows, noise)
-    companion = ChosenColumns(small, small)
+    companion = ChosenColumns([small, small])
     return companion, companion.play(X, y, np.ones(rows))
 
 
@@ -64,14 +70,6 @@ def test_columns_of_two_values_join_those_chosen_where_noise_does_not() -> None:
     assert 0 in found
     assert np.isin(found, [0, *range(10, 15)]).all()
     assert found.size > 2
-
-
-def test_an_ensemble_is_unsettled_until_the_last_choice() -> None:
-    companion, _ = played(300)
-    assert companion.unsettled
-    assert not played(300, noise=5)[0].unsettled
-    companion._table = None
-    assert not companion.unsettled
 
 
 def test_none_are_chosen_where_many_columns_say_a_little_each() -> None:
@@ -115,15 +113,15 @@ def test_columns_of_noise_cost_auto_little() -> None:
 def test_a_stop_changes_no_bit_and_chunks_change_nothing_but_rounding() -> None:
     X, y = among_noise(400)
     one = np.ones(400)
-    said = ChosenColumns(small, small).play(X, y, one)
-    steady, stopped = ChosenColumns(small, small), ChosenColumns(small, small)
+    said = ChosenColumns([small, small]).play(X, y, one)
+    steady, stopped = ChosenColumns([small, small]), ChosenColumns([small, small])
     for part in (slice(0, 50), slice(50, 129), slice(129, 256), slice(256, 400)):
         consulted = stopped.consult(X[part][:1])
         heard = stopped.play(X[part], y[part], one[part])
         assert_array_equal(heard, steady.play(X[part], y[part], one[part]))
         assert_allclose(heard, said[part], rtol=1e-9)
         assert_allclose(consulted[0], heard[0], rtol=1e-9)
-        stopped = ChosenColumns(small, small).recalled(stopped.snapshot())
+        stopped = ChosenColumns([small, small]).recalled(stopped.snapshot())
 
 
 def test_chances_are_those_of_chi_squared() -> None:
@@ -135,7 +133,7 @@ def test_chances_are_those_of_chi_squared() -> None:
 
 def test_new_columns_may_be_chosen() -> None:
     X, y = among_noise(512)
-    companion = ChosenColumns(small, small)
+    companion = ChosenColumns([small, small])
     companion.play(np.ascontiguousarray(X[:200, 1:]), y[:200], np.ones(200))
     companion.grow(1)
     wider = np.column_stack([X[200:, 1:], 3.0 * y[200:]])
@@ -152,7 +150,7 @@ def test_a_snapshot_of_other_columns_is_refused() -> None:
     for arrays in ({"columns": np.array([99])}, {"columns": np.array([-1])}, {"kept": whole.arrays["kept"][:-1]}):
         broken = Snapshot(whole.kind, whole.values, {**whole.arrays, **arrays}, whole.parts)
         with pytest.raises(SnapshotRefused):
-            ChosenColumns(small, small).recalled(broken)
+            ChosenColumns([small, small]).recalled(broken)
 
 
 @pytest.mark.parametrize("first", [4, 20])
@@ -177,15 +175,99 @@ def test_columns_of_one_value_change_no_choice(rng: np.random.Generator) -> None
     assert (columns_that_matter(wider, y) - 30).tolist() == columns_that_matter(X, y).tolist() == [3]
 
 
+def fewer() -> BendingEnsemble:
+    return BendingEnsemble(DenseEnsemble(None, "usual"), [KernelCompanion(8)])
+
+
+def boosted() -> BendingEnsemble:
+    return BendingEnsemble(DenseEnsemble(None, "usual"), [BoostingCompanion()])
+
+
+def earlier_file(companion: ChosenColumns, **values: Plain) -> Snapshot:
+    """Return the snapshot of a companion as it was before files said which version they are."""
+    whole = companion.snapshot()
+    return replace(whole, values={"rows": whole.values["rows"], **values})
+
+
 def test_an_ensemble_of_an_earlier_version_goes_on_as_it_did() -> None:
     X, y = among_noise(600)
-
-    def fewer() -> BendingEnsemble:
-        return BendingEnsemble(DenseEnsemble(None, "usual"), [KernelCompanion(8)])
-
-    known = ChosenColumns(small, small)
+    known = ChosenColumns([small, small])
     known.play(X[:300], y[:300], np.ones(300))
-    recalled = ChosenColumns(fewer, small).recalled(known.snapshot())
+    file = earlier_file(known)
     said = known.play(X[300:], y[300:], np.ones(300))
-    assert_array_equal(recalled.play(X[300:], y[300:], np.ones(300)), said)
     assert not np.isnan(said).any()
+    recalled = ChosenColumns([fewer, small]).recalled(file)
+    again = ChosenColumns([fewer, small]).recalled(recalled.snapshot())
+    for companion in (recalled, again):
+        assert_array_equal(companion.play(X[300:], y[300:], np.ones(300)), said)
+
+
+@pytest.mark.parametrize(
+    ("values", "few", "many"),
+    [({}, small, small), ({"earlier": True}, boosted, boosted), ({"version": 0}, fewer, small)],
+)
+def test_a_file_from_before_the_first_choice_goes_on_with_what_its_version_plays(
+    values: dict[str, Plain], few: Callable[[], BendingEnsemble], many: Callable[[], BendingEnsemble]
+) -> None:
+    X, y = among_noise(300)
+    known = ChosenColumns([few, many])
+    known.play(X[:10], y[:10], np.ones(10))
+    recalled = ChosenColumns([fewer, small, boosted]).recalled(earlier_file(known, **values))
+    said = known.play(X[10:], y[10:], np.ones(290))
+    assert np.isfinite(said[-100:]).all()
+    # one of them makes its ensemble anew at the 256th row: rows that are learned in other calls round apart
+    assert_allclose(recalled.play(X[10:], y[10:], np.ones(290)), said, rtol=1e-9)
+
+
+def kinds(companion: ChosenColumns) -> list[str]:
+    """Return the kinds of companions in the ensemble on the columns chosen."""
+    assert companion._ensemble is not None
+    return [type(each).__name__ for each in companion._ensemble.companions]
+
+
+@pytest.mark.parametrize(
+    "again", [lambda companion: companion, lambda c: ChosenColumns([fewer, boosted]).recalled(c.snapshot())]
+)
+def test_once_rows_are_many_another_ensemble_plays(again: Callable[[ChosenColumns], ChosenColumns]) -> None:
+    X, y = among_noise(400)
+    companion = ChosenColumns([fewer, boosted])
+    companion.play(X[:255], y[:255], np.ones(255))
+    assert kinds(companion) == ["KernelCompanion"]
+    companion = again(companion)
+    companion.play(X[255:], y[255:], np.ones(145))
+    assert kinds(companion) == ["BoostingCompanion"]
+    assert kinds(again(companion)) == ["BoostingCompanion"]
+
+
+def test_once_rows_are_many_another_ensemble_plays_where_the_choice_changes_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    chosen = lambda X, _y: np.arange(1 if len(X) < 256 else 2)  # noqa: E731  (one line says it)
+    monkeypatch.setattr(chosen_columns, "columns_that_matter", chosen)
+    X, y = among_noise(300)
+    companion = ChosenColumns([fewer, boosted])
+    companion.play(X, y, np.ones(300))
+    assert companion._columns.tolist() == [0, 1]
+    assert kinds(companion) == ["BoostingCompanion"]
+
+
+def test_an_ensemble_that_was_told_of_late_labels_knows_it_after_a_stop() -> None:
+    X, y = among_noise(600)
+    told = ChosenColumns([boosted, boosted])
+    told.play(X[:300], y[:300], np.ones(300))
+    told.labels_come_late()
+    assert told._ensemble is not None
+    told._ensemble._mixed._retire([0])
+    again = ChosenColumns([boosted, boosted]).recalled(told.snapshot())
+    for companion in (told, again):  # who begins anew has been told as well
+        assert companion._ensemble is not None
+        companion._ensemble._mixed._begin_anew([0])
+        companion.play(X[300:], y[300:], np.ones(300))
+    assert to_bytes(again.snapshot()) == to_bytes(told.snapshot())
+
+
+def test_a_file_of_an_ensemble_that_nobody_makes_is_refused() -> None:
+    companion, _ = played(300)
+    for file in (companion.snapshot(), earlier_file(companion)):
+        with pytest.raises(SnapshotRefused):
+            ChosenColumns([fewer, boosted]).recalled(file)

@@ -87,6 +87,25 @@ def test_a_companion_that_retires_is_not_asked_about_a_single_row_any_more() -> 
     assert [len(companion.asked_by) for companion in companions] == [1, 2]
 
 
+def test_who_begins_anew_knows_nothing_and_the_others_go_on() -> None:
+    companions = [Says(1.0, False), Says(2.0, False), Says(3.0, False)]
+    members = Members(companions)
+    members.play_row(np.zeros(2), 0.5, 1.0)
+    members.retire(0)
+    members.retire(1)
+    members.begin_anew([0])
+    assert_array_equal(members.play_row(np.zeros(2), 0.5, 1.0).Z, [[0.5, 1.0, 0.0, 3.0]])
+    anew, away, kept = members.companions
+    assert isinstance(anew, Says)
+    assert len(anew.asked_by) == 1
+    assert away is None
+    assert kept is companions[2]
+    assert len(companions[2].asked_by) == 2
+    members.retire(0)
+    members.begin_anew([0])
+    assert members.companions[0] is not anew
+
+
 def test_rows_of_any_width_may_be_asked_about_before_the_first_label() -> None:
     members = Members([Says(1.0, False), Says(2.0, False)])
     for width in (2, 5, 3):

@@ -8,18 +8,31 @@ from boosting_streams import crossed
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli.numerics.compiling import Cube, Matrix, Vector
+from aioli.numerics.logistic import sigmoid_many
 from aioli.states.boosting import cells
 from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
 from aioli.states.boosting.cells import BinnedRows
-from aioli.states.boosting.fitting import SWIFT, THOROUGH, Boosting, fit, score_rows
-from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, LEAST, RIDGE, THRESHOLD
+from aioli.states.boosting.fitting import CERTAIN, SWIFT, THOROUGH, Boosting, fit, write_probabilities
+from aioli.states.boosting.growing import (
+    CHILD,
+    FEATURE,
+    LEAF,
+    LEAST,
+    LEAVES,
+    NODE,
+    NODES,
+    RIDGE,
+    THRESHOLD,
+    VALUE,
+)
+from aioli.states.boosting.scoring import Walks
 
 STUMPS = Boosting((1,), 1.0, 0.5)  # one tree a score
 
 
 def scores(base: Vector, trees: Cube, X: Matrix, how: Boosting = THOROUGH) -> Cube:
     out = np.empty((len(X), len(how.stages), base.size))
-    score_rows(base, trees, np.array(how.stages), X, out)
+    Walks.of(trees).score(base, np.array(how.stages), X, out)
     return out
 
 
@@ -193,3 +206,71 @@ def test_nothing_to_split_is_the_share_of_the_classes() -> None:
     X, y = np.zeros((50, 2)), np.arange(50) % 5 // 4
     said = scores(*fit(THOROUGH, X, y, np.ones(50), 1), X)
     assert ((said >= math.log(10.0 / 40.0)) & (said <= math.log(10.5 / 40.5))).all()
+
+
+# ---- what rows score
+
+
+def tree_of(shape: str, rng: np.random.Generator) -> Matrix:
+    """Return a tree of one leaf, or of as many splits as a tree may have: each of the newest leaf, the oldest, or any.
+
+    Thresholds have one digit, as cells have, so that some cells lie on one.
+    """
+    tree = np.zeros((NODES, NODE))
+    tree[:, FEATURE], tree[:, VALUE] = LEAF, rng.normal(size=NODES)
+    leaves = [0]
+    for child in range(1, 1 if shape == "one leaf" else 2 * LEAVES - 2, 2):
+        place = leaves.pop({"a chain": -1, "all levels full": 0}.get(shape, int(rng.integers(len(leaves)))))
+        tree[place, :VALUE] = rng.integers(3), np.round(rng.normal(), 1), child
+        leaves += [child, child + 1]
+    return tree
+
+
+def plain_scores(base: Vector, trees: Cube, X: Matrix, how: Boosting) -> Cube:
+    """Add up, tree by tree, what the leaf says to which each row comes."""
+    out = np.empty((len(X), len(how.stages), base.size))
+    for t, x in enumerate(X):
+        score = base.copy()
+        for i, tree in enumerate(trees, 1):
+            score[(i - 1) % base.size] += tree[leaf_of(tree, x), VALUE]
+            if i % base.size == 0 and i // base.size in how.stages:
+                out[t, how.stages.index(i // base.size)] = score
+    return out
+
+
+@pytest.mark.parametrize("rows", [1, 63, 64, 65, 200])
+@pytest.mark.parametrize("stages", [(1,), (7,), (2, 5), (1, 4, 8)])
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_rows_score_what_a_walk_down_the_trees_says_bit_for_bit(
+    rows: int, stages: tuple[int, ...], outputs: int, rng: np.random.Generator
+) -> None:
+    shapes = ("any", "one leaf", "a chain", "all levels full")
+    trees = np.array([tree_of(shapes[i % 4], rng) for i in range(stages[-1] * outputs)])
+    base, X = rng.normal(size=outputs), np.round(rng.normal(size=(rows, 3)), 1)
+    how = Boosting(stages, 0.1, 0.5)
+    assert_array_equal(scores(base, trees, X, how), plain_scores(base, trees, X, how))
+
+
+@pytest.mark.parametrize("shape", ["one leaf", "a chain", "all levels full"])
+def test_rows_take_as_many_steps_as_the_deepest_leaf_is_deep(shape: str, rng: np.random.Generator) -> None:
+    deepest = {"one leaf": 0, "a chain": LEAVES - 1, "all levels full": 5}[shape]
+    trees = tree_of(shape, rng)[None]
+    assert Walks.of(trees).depths.tolist() == [deepest]
+    X = np.round(rng.normal(size=(100, 3)), 1)
+    assert_array_equal(scores(np.zeros(1), trees, X, STUMPS), plain_scores(np.zeros(1), trees, X, STUMPS))
+
+
+def test_trees_that_were_fitted_are_walked_alike() -> None:
+    X, y = crossed(300)
+    base, trees = fit(THOROUGH, X, y, np.ones(300), 1)
+    assert_array_equal(scores(base, trees, X), plain_scores(base, trees, X, THOROUGH))
+
+
+def test_gradients_have_probabilities_of_ten_digits() -> None:
+    z = np.linspace(-50.0, 50.0, 20_001)
+    p = np.empty_like(z)
+    write_probabilities(z, p)
+    assert_allclose(p, sigmoid_many(z), rtol=0.0, atol=1e-10)
+    certain = np.abs(z) > CERTAIN  # beyond it p stays what it is there, 1e-14 off 0 or 1
+    assert_allclose(p[~certain], sigmoid_many(z[~certain]), rtol=1e-10)
+    assert_array_equal(p[certain], np.where(z[certain] < 0.0, p[~certain][0], p[~certain][-1]))

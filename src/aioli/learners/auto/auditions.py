@@ -7,7 +7,7 @@ gains of a companion, or of all, have a sum G, of standard error s, and the whol
 - all companions retire where $G + 2s < L/100$ for all of them together: it is plain that they save less than 1 %;
 - else the one of least $G + 2s$ retires, where that is below $L/100$. One at a time: of two that say the same, each
   alone is worth nothing;
-- a companion retires that has no influence at two reviews running, or has failed.
+- a companion retires that has no influence at two reviews running; one that has failed does so at once, and for good.
 
 Rows whose labels come late are no evidence one by one: the same labels are missing for all of them, and what goes wrong
 in one goes wrong in its neighbours. So 1 + delay of them are one observation, the sum of their gains, and s is the
@@ -50,7 +50,7 @@ EVIDENCE = slice(SEEN, TOTALS)
 
 OWN_GAINED, OWN_SQUARES = range(2)  # of a companion, on rows in time
 EARLIER = {9, 10, 13}  # how many totals there were in files from before a companion's own worth was counted
-KNOWN_EARLIER = {ROUNDS: 0, LOSS: 1, LATE: 2, BEGUN: 6, RETIRED: 7}  # and where these stood
+KNOWN_EARLIER = {ROUNDS: 0, LOSS: 1, LATE: 2, RETIRED: 7, CALM: 8}  # and where these stood
 
 
 class Auditions:
@@ -67,6 +67,7 @@ class Auditions:
         self.totals: Vector = np.zeros(TOTALS)
         self.own: Matrix = np.zeros((len(members), 2))
         self.silent: Vector = np.zeros(len(members))  # at the last review
+        self.failed: Vector = np.zeros(len(members))  # those who never begin anew
 
     @property
     def rounds(self) -> int:
@@ -172,6 +173,7 @@ class Auditions:
         `alone_known` says whether it is known what the whole would be without each.
         """
         leaving = [i for i, plays in enumerate(playing) if plays and dismissed[i]]
+        self.failed[leaving] = 1.0
         if self.totals[ROUNDS] - self.totals[BEGUN] >= LEAST:
             for i, members in enumerate(self.members):
                 silent = bool(unheard[members].all())
@@ -181,7 +183,8 @@ class Auditions:
             leaving = self._not_worth(playing, leaving, alone_known)
         if leaving:
             totals = self.totals
-            totals[CALM] = totals[AT_STAKE] / max(totals[ROUNDS] - totals[BEGUN] - SETTLED, 1.0)
+            seen = totals[ROUNDS] - totals[BEGUN] - SETTLED
+            totals[CALM] = totals[AT_STAKE] / seen if seen > 0.0 else totals[LOSS] / totals[ROUNDS]
             totals[RETIRED], totals[LOOKED] = totals[ROUNDS], totals[LOSS]
         return sorted(leaving)
 
@@ -213,7 +216,8 @@ class Auditions:
 
     def arrays(self) -> dict[str, Array]:
         """Return what is counted, for a snapshot."""
-        return {"totals": self.totals.copy(), "own": self.own.copy(), "silent": self.silent.copy()}
+        arrays = {"totals": self.totals, "own": self.own, "silent": self.silent, "failed": self.failed}
+        return {name: array.copy() for name, array in arrays.items()}
 
     def recall(self, given: Snapshot) -> None:
         """Take over what `arrays` returned; evidence of files from before a companion's own was counted begins anew."""
@@ -227,6 +231,7 @@ class Auditions:
         else:
             self.totals[:] = given.array("totals", self.totals.shape)
             self.own[:] = given.array("own", self.own.shape)
+            self.failed[:] = given.array("failed", self.failed.shape)
         self.silent[:] = given.array("silent", self.silent.shape)
 
 

@@ -185,6 +185,8 @@ class ChosenColumns(Companion):
             raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         if "ensemble" in given.parts:
             made._ensemble = made._make().recall(given.part("ensemble"))
+            if made._late:
+                made._ensemble.labels_come_late()
             if made._ensemble.n_features_ != made._columns.size:
                 raise SnapshotRefused("in a ChosenColumns, the columns are not those of its ensemble")
         return made
@@ -237,9 +239,10 @@ class ChosenColumns(Companion):
         if self._due(X.shape[1]) is None:
             self._table = None
         matter = columns_that_matter(X, y)
+        anew = self._joined_by_more() or not np.array_equal(matter, self._columns)
         if not matter.size:
             self._ensemble, self._columns = None, matter
-        elif not np.array_equal(matter, self._columns) or self._joined_by_more():
+        elif anew:
             self._ensemble, self._columns = self._make(), matter
             if self._late:
                 self._ensemble.labels_come_late()

@@ -149,8 +149,8 @@ class Members:
         return {f"companion{i}": companion.snapshot() for i, companion in playing}
 
     def recall(self, snapshot: Snapshot) -> None:
-        """Let companions go on from what they remembered; those of which there is nothing have retired."""
+        """Let companions go on from what they remembered; those of which there is nothing do not play."""
         self._forget_prepared()
-        for i, companion in enumerate(self.companions):
+        for i, companion in enumerate(self.fresh):
             part = snapshot.parts.get(f"companion{i}")
-            self.companions[i] = None if companion is None or part is None else companion.recalled(part)
+            self.companions[i] = None if part is None else companion.recalled(part)

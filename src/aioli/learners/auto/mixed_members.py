@@ -226,9 +226,10 @@ class MixedMembers:
 
     @property
     def _away(self) -> list[int]:
-        """The companions that have retired."""
+        """The companions that have retired, but for those that failed, and those that wait for late labels."""
         waiting = [fresh.only_late and self._in_time for fresh in self._members.fresh]
-        return [i for i, plays in enumerate(self._playing) if not plays and not waiting[i]]
+        retired = [i for i, plays in enumerate(self._playing) if not plays]
+        return [i for i in retired if not waiting[i] and not self._auditions.failed[i]]
 
     @property
     def _in_time(self) -> bool:
@@ -278,7 +279,8 @@ class MixedMembers:
         """Begin the game of late labels, in which nobody's worth is known yet: whoever is away plays."""
         self.tell_companions()
         self._auditions.forget_own()
-        self._begin_anew([i for i, plays in enumerate(self._playing) if not plays])
+        retired = [i for i, plays in enumerate(self._playing) if not plays]
+        self._begin_anew([i for i in retired if not self._auditions.failed[i]])
 
     def _begin_anew(self, companions: Sequence[int]) -> None:
         """Let companions that do not play do so, as if they had seen no row."""

@@ -95,17 +95,20 @@ def linear_experts_of(player: Player) -> DenseEnsemble | None:
     return linear if isinstance(linear, DenseEnsemble) else None
 
 
-def _again(budget: str, companions: Callable[[], list[Companion]]) -> BendingEnsemble:
-    """Return linear experts with companions, which have learned from no row, to play on the columns that matter."""
-    return BendingEnsemble(DenseEnsemble(None, budget), companions())
-
-
 def _makers(budget: str) -> list[Callable[[], BendingEnsemble]]:
-    """Return what makes the ensemble on the columns that matter: of few rows, of many, and in files of before."""
+    """Return what makes the ensemble on the columns that matter: of few rows, of many, and in files of before.
+
+    Files hold the places in this list.
+    """
+    return [partial(_again, budget, *players) for players in (["trees"], ["waves", "trees"], ["forest", "waves"])]
+
+
+def _again(budget: str, *players: str) -> BendingEnsemble:
+    """Return linear experts with companions, none of which has learned from a row."""
     trees, features = SIZES[budget]
-    played: list[Callable[[], list[Companion]]] = [
-        lambda: [BoostingCompanion()],
-        lambda: [KernelCompanion(features), BoostingCompanion()],
-        lambda: [ForestCompanion(trees), KernelCompanion(features)],
-    ]
-    return [partial(_again, budget, companions) for companions in played]
+    makers: dict[str, Callable[[], Companion]] = {
+        "forest": partial(ForestCompanion, trees),
+        "waves": partial(KernelCompanion, features),
+        "trees": BoostingCompanion,
+    }
+    return BendingEnsemble(DenseEnsemble(None, budget), [makers[player]() for player in players])
