@@ -16,11 +16,11 @@ import sys
 import time
 from collections.abc import Callable
 
+from aioli.learners.auto import absences
 from aioli.learners.auto.auto import Auto
 from aioli.learners.protocol import AnyLearner
 from aioli.numerics import compiling
 from aioli.states.boosting import fitting
-from aioli.states.forest import loops, ranks
 from aioli.states.kernel import fourier_rows
 from aioli.states.mixture import mixture_loops
 
@@ -31,8 +31,7 @@ ITS_FUNCTIONS = (
     mixture_loops.combine_rows,
     fourier_rows.play_maps,
     fitting.boost,
-    ranks.rank_rows,
-    loops.play_rows,
+    absences.combine_rows_each,
 )
 LONGEST = 120.0  # seconds to wait for a function: then the command compiles it itself
 PAUSE = 0.02  # seconds between two looks into the cache
@@ -46,11 +45,11 @@ def compile_functions() -> None:
 
 def compile_beside(learner: AnyLearner) -> None:
     """Have a second process compile its part once anything must be compiled, if the learner plays that part."""
-    folder = compiling.cache_folder(loops.play_rows)
+    folder = compiling.cache_folder(fitting.boost)
     if compiling.before_compiling is not None:  # an earlier run in this process has set it
         return
-    plays_forest = isinstance(learner, Auto) and learner.budget != "fast"
-    if plays_forest and _cores() > 1 and folder is not None and os.access(folder, os.W_OK):
+    has_companions = isinstance(learner, Auto) and learner.budget != "fast"
+    if has_companions and _cores() > 1 and folder is not None and os.access(folder, os.W_OK):
         task = f"import {__name__} as beside; beside.compile_functions()"
         # -P: Python imports nothing from the current folder
         compiling.before_compiling = SecondCompiler([sys.executable, "-P", "-c", task])

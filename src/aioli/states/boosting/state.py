@@ -214,7 +214,8 @@ class BoostedState:
             self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
-        self.base, self.trees, self._walks = base.copy(), trees.copy(), Walks.of(trees)
+        self.base, self.trees = base.copy(), trees.copy()
+        self._walks = Walks.of(self.trees)
 
 
 def most_kept(how: Boosting, width: int) -> int:
