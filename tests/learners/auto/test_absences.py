@@ -11,7 +11,7 @@ from aioli.learners.auto.absences import Absences
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.mixture import Mixture
-from aioli.states.mixture.mixture_loops import STACKERS, announce_rows, combine_rows
+from aioli.states.mixture.mixture_loops import STACKERS, combine_rows
 
 MEMBERS = [[1, 2], [3], [4]]  # of three companions; the linear experts are the first
 PRIOR = np.array([0.4, 0.1, 0.1, 0.2, 0.2])
@@ -64,21 +64,6 @@ def test_the_mixture_without_a_companion_is_one_in_which_it_never_played() -> No
     unheard = Z.copy()
     unheard[:, 1:3] = 0.0  # whatever the one that is absent says
     assert_array_equal(answer(without(*MEMBERS[0]), unheard, y, weights), expected[0])
-
-
-def test_the_mixture_that_takes_over_is_the_one_without_the_companion() -> None:
-    for companion, members in enumerate(MEMBERS):
-        mixture, absences = heard()
-        absences.take_over(mixture, companion)
-        never = without(*members)
-        answer(never, *stream(200))
-        assert same(mixture, never)
-        Z, y, weights = stream(100, seed=1)
-        said, expected = np.empty(100), np.empty(100)
-        announce_rows(mixture.buffer.copy(), Z, said)
-        announce_rows(never.buffer.copy(), Z, expected)
-        assert_array_equal(said, expected)
-        assert_array_equal(answer(mixture, Z, y, weights), answer(never, Z, y, weights))
 
 
 def test_absences_that_begin_in_the_middle_go_on_from_what_is_heard() -> None:

@@ -17,8 +17,8 @@ class Absences:
     """Hold, for each companion, the mixture and stackers of all members but its own.
 
     They hear the same log-odds as the mixture that is heard, and cost a microsecond a row: shares and stackers are
-    small beside what companions do. Where a companion retires, the mixture without it is the one that is heard from
-    then on, and nothing jumps.
+    small beside what companions do. They only judge: where a companion retires, its members leave the mixture that is
+    heard, whose bounds then stay (`states.mixture.mixture`), and the absences of the others begin anew from it.
 
     Parameters
     ----------
@@ -48,10 +48,6 @@ class Absences:
         out = np.zeros((len(self._buffers), len(Z)))
         combine_rows_each(self._buffers, self._playing, Z, y, weights, out)
         return out
-
-    def take_over(self, mixture: Mixture, companion: int) -> None:
-        """Let the mixture that is heard be the one without this companion."""
-        mixture.buffer[:] = self._buffers[companion]
 
     def snapshots(self, mixture: Mixture) -> dict[str, Snapshot]:
         """Return what the mixture without each companion that plays remembers."""

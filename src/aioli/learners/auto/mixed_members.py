@@ -270,10 +270,7 @@ class MixedMembers:
             self._members.retire(companion)
             for member in self._members.places[companion]:
                 self._combination.retire(member)
-        mixture = self._combination.mixture
-        if len(leaving) == 1 and self._in_time:
-            self._absences.take_over(mixture, leaving[0])
-        self._absences.begin(mixture, self._playing)
+        self._absences.begin(self._combination.mixture, self._playing)
 
     def _begin_late(self) -> None:
         """Begin the game of late labels, in which nobody's worth is known yet: whoever is away plays."""
