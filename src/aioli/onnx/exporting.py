@@ -33,7 +33,7 @@ def to_onnx(model: object) -> ModelProto:
     classifiers have. Rows are not checked: NaN gives NaN.
 
     `AIOLI`, `Auto` with linear experts (`budget="fast"`, or `experts=…`) and `AIOLI(classes=…,
-    structure="one_vs_rest")` can be exported. The forest, random features and guests beside `Auto`, its ramps, the full
+    structure="one_vs_rest")` can be exported. The companions and guests beside `Auto`'s linear experts, its ramps, the full
     softmax and trees of classes, `Wide` and kernels cannot; the error names what stands in the way.
     """
     steps = _steps_of_pipeline(model)
@@ -77,7 +77,7 @@ def _linear_player(player: Snapshot) -> Snapshot:
     if player.kind == "DenseEnsemble":
         return player
     beside = {
-        "BendingEnsemble": "a forest and random features play beside the linear experts",
+        "BendingEnsemble": "companions or guests play beside the linear experts",
         "NarrowAndWide": "wide experts on pairs play beside the others",
     }.get(player.kind, "rows are wide, and Wide plays")
     raise CapabilityMissing(f"Auto cannot be exported to ONNX: {beside}; Auto(budget='fast') on dense rows can be")

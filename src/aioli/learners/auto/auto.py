@@ -44,9 +44,11 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     Where the first row shows that rows are wide and mostly 0 (words, clicks, one-hot categories), or so wide that d²
     numbers would be too many, `Wide`'s experts play instead: O(K nnz) a row, with its bound and its certificate.
 
-    Beside the linear experts play companions that bend, a forest (`aioli.Forest`), random features and boosted trees
-    (`states.boosting`), in a mixture of the same kind (`learners.auto.bending_ensemble`); those that save nothing
-    retire after a thousand rows or a few (`learners.auto.auditions`).
+    Beside the linear experts play companions that bend, in a mixture of the same kind
+    (`learners.auto.bending_ensemble`): random features, boosted trees (`states.boosting`), and where most columns say
+    nothing all these once more on the columns that matter (`learners.auto.chosen_columns`). A forest (`aioli.Forest`)
+    joins them with the first label that comes late. Those that plainly are not worth their time retire, after a
+    thousand rows at the earliest (`learners.auto.auditions`).
 
     Parameters
     ----------
@@ -57,11 +59,11 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         None is the game of two classes, 0 and 1, with one probability a row. A list of labels, or "any", makes a
         `ClassAuto` in place of this learner, with one probability a class.
     budget
-        "fast" plays eight linear experts alone, some tens of microseconds a row; "usual" adds three more and companions
-        that bend: while they are heard, some seven times as much where rows come one at a time, 0.06 ms to announce a
-        row of 20 columns and 0.12 ms to learn it (docs/speed.md), and sixteen times in large calls; "best" plays larger
-        ones and, where scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a
-        quarter: about a millisecond a row by `learn_many`.
+        "fast" plays eight linear experts alone, some tens of microseconds a row; "usual" adds three more experts and
+        companions that bend: while they are heard, some seven times as much where rows come one at a time, and fifteen
+        times in large calls (docs/speed.md); "best" plays larger ones, the forest from the first row on and, where
+        scikit-learn is there, its boosting and forests, refitted whenever rows have grown by a quarter: a millisecond
+        or two a row by `learn_many`.
     guests
         Models of your own that play beside the experts: anything with `predict_proba`, or a function from rows to
         probabilities. The mixture is never more than $\ln\frac1w + \ln\frac1{0.4} + 1.11\ln\frac{n+9}{9}$ nats behind a
@@ -97,7 +99,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     >>> learner = Auto()
     >>> p = learner.learn_many(X, y)
     >>> print(f"{-np.log(np.where(y, p, 1 - p))[1000:].mean():.2f} nats a row in the second half")
-    0.03 nats a row in the second half
+    0.02 nats a row in the second half
     >>> max(learner.weights_, key=learner.weights_.get)
     'kernel: random features'
     """
