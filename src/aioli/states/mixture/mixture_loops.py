@@ -1,7 +1,8 @@
 """Announces rows and learns their labels in compiled loops, given the log-odds of K experts.
 
 `states.mixture.mixture` tells what each formula is for, and which bound holds. All arrays lie in the one buffer of a
-`Mixture`. To answer a row is to learn its label, after it was announced.
+`Mixture`. To answer a row is to learn its label, after it was announced. `announce_row` and `answer_row` are compiled
+once for all their callers: two copies of their sums may round apart, and a row must be predicted as it is learned.
 """
 
 import math
@@ -200,7 +201,7 @@ def correct(u: Matrix, k: Matrix, s: Matrix, f: Vector, yes: Vector, no: Vector,
 @compiled(
     "f8(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[::1])",
     reassociate=True,
-    inline=True,
+    uncounted=True,
 )
 def announce_row(
     prior: Vector,
@@ -226,7 +227,7 @@ def announce_row(
 @compiled(
     "void(f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[:,:,::1],f8,f8)",
     reassociate=True,
-    inline=True,
+    uncounted=True,
 )
 def answer_row(
     prior: Vector,
