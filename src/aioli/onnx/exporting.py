@@ -33,8 +33,8 @@ def to_onnx(model: object) -> ModelProto:
     classifiers have. Rows are not checked: NaN gives NaN.
 
     `AIOLI`, `Auto` with linear experts (`budget="fast"`, or `experts=…`) and `AIOLI(classes=…,
-    structure="one_vs_rest")` can be exported. The companions and guests beside `Auto`'s linear experts, its ramps, the full
-    softmax and trees of classes, `Wide` and kernels cannot; the error names what stands in the way.
+    structure="one_vs_rest")` can be exported. The companions and guests beside `Auto`'s linear experts, its ramps, the
+    full softmax and trees of classes, `Wide` and kernels cannot; the error names what stands in the way.
     """
     steps = _steps_of_pipeline(model)
     if steps is not None:

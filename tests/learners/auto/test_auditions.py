@@ -14,13 +14,13 @@ HEARD = np.zeros(3)
 LOSS = 0.4  # of the whole in every row
 
 
-def played(gains: Vector, own: Matrix | None = None, late: int | None = None) -> Auditions:
+def played(gains: Vector, own: Matrix | None = None, late: int | None = None, loss: float = LOSS) -> Auditions:
     """Play an audition of two companions over so many rows, at the end of which a review is due."""
     made = Auditions([[1], [2]])
     for first in range(0, len(gains), auditions.REVIEW):
         part = slice(first, first + auditions.REVIEW)
         g = gains[part]
-        losses, one = np.full(len(g), LOSS), np.ones(len(g))
+        losses, one = np.full(len(g), loss), np.ones(len(g))
         delays = None if late is None else np.full(len(g), float(late))
         made.count_gains(losses, g, None if own is None else own[:, part], one, delays)
         made.count(losses, one, 0 if late is None else len(g))
@@ -72,6 +72,14 @@ def test_companions_stay_where_the_rows_have_not_decided(rng: np.random.Generato
     noisy -= noisy[auditions.SETTLED :].mean()
     assert leaving(played(noisy, np.array([noisy, noisy]))) == []
     assert leaving(played(np.tile(noisy, 2) + 0.05, np.tile(noisy, (2, 2)))) == []  # helpful together
+
+
+def test_where_rows_are_nearly_certain_nobody_retires_before_the_whole_has_lost_nats_that_tell() -> None:
+    rows = 20 * auditions.LEAST
+    nothing = np.zeros(rows)
+    certain = auditions.TELLING / rows
+    assert leaving(played(nothing, np.zeros((2, rows)), loss=0.9 * certain)) == []
+    assert leaving(played(nothing, np.zeros((2, rows)), loss=1.2 * certain)) == [0, 1]
 
 
 def test_companions_that_cost_retire_when_the_rows_have_decided(rng: np.random.Generator) -> None:

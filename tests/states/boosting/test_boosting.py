@@ -14,8 +14,12 @@ from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
 from aioli.states.boosting.cells import BinnedRows
 from aioli.states.boosting.fitting import CERTAIN, SWIFT, THOROUGH, Boosting, fit, write_probabilities
 from aioli.states.boosting.growing import (
+    CHANCE,
     CHILD,
+    COLUMN,
+    CURVATURE,
     FEATURE,
+    GROWN,
     LEAF,
     LEAST,
     LEAVES,
@@ -24,6 +28,7 @@ from aioli.states.boosting.growing import (
     RIDGE,
     THRESHOLD,
     VALUE,
+    find_split,
 )
 from aioli.states.boosting.scoring import Walks
 
@@ -133,6 +138,20 @@ def test_the_root_is_split_where_trying_every_split_gains_most() -> None:
         assert (root[FEATURE] == LEAF) == (column < 0)
         if column >= 0:  # two splits may gain the same
             assert best_gain((x > root[THRESHOLD]).astype(float), g, h)[0] == pytest.approx(gain, rel=1e-9)
+
+
+def test_between_columns_the_best_of_many_cuts_must_gain_more_than_an_only_one() -> None:
+    columns = np.array([[0, 1], [2, BINS], [0, 0]])  # two values, and 63 cuts
+    believed = 1.0 + CHANCE * math.log(BINS - 1.0)
+    for ratio, split in [(0.9 * believed, 0), (1.1 * believed, 1)]:
+        sums = np.zeros((2, BINS, 2))
+        for column, gradient in enumerate((3.0, 3.0 * math.sqrt(ratio))):
+            last = columns[1, column] - 1
+            sums[column, 0], sums[column, last] = (-gradient, 50.0), (gradient, 50.0)
+        leaf = np.zeros(GROWN)
+        leaf[CURVATURE] = 100.0
+        find_split(columns, sums, leaf)
+        assert leaf[COLUMN] == split
 
 
 def leaf_of(tree: Matrix, x: Vector) -> int:

@@ -2,7 +2,8 @@ r"""Who of Auto's companions is worth its time: counted as rows come, decided ev
 
 What a companion is worth is what the whole would lose without it (`learners.auto.absences`), and what all are worth
 together is what the linear experts lose alone: in each row a gain g. Over the rows since the 512th of an audition the
-gains of a companion, or of all, have a sum G, of standard error s, and the whole has lost L. From 1,000 rows on
+gains of a companion, or of all, have a sum G, of standard error s, and the whole has lost L. From 1,000 rows on, and
+once L is 20 nats, since labels that are rare tell who is right when they come,
 
 - all companions retire where $G + 2s < L/100$ for all of them together: it is plain that they save less than 1 %;
 - else the one of least $G + 2s$ retires, where that is below $L/100$. One at a time: of two that say the same, each
@@ -35,6 +36,7 @@ REST = 8  # reviews that pass until it is asked whether those who have retired b
 SETTLED = 512  # rows in which the price of mixing, and of companions that know nothing yet, is paid
 WORTH, WORTH_LATE = 0.01, 0.002  # of the loss that a companion must save, or all together, or else
 ERRORS, ERRORS_LATE = 2.0, 3.0  # standard errors that are granted beside it
+TELLING = 20.0  # nats that the whole must have lost before anyone retires for that: fewer hold few rare labels, or none
 AGAIN = 128  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the loss, beside what it was since: then they do so at once
 FEW_SUMS = 4  # of late rows, below which nothing is known of how they vary
@@ -190,6 +192,8 @@ class Auditions:
 
     def _not_worth(self, playing: list[bool], leaving: list[int], alone_known: bool) -> list[int]:
         """Return who leaves, with those who are plainly not worth their time: all, or one beside who leaves anyway."""
+        if self.totals[AT_STAKE] < TELLING:
+            return leaving
         worth = (WORTH if alone_known else WORTH_LATE) * self.totals[AT_STAKE]
         if self._at_most() < worth:
             return [i for i, plays in enumerate(playing) if plays]
