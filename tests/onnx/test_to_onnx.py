@@ -125,7 +125,7 @@ def test_a_classifier_of_numbered_classes_has_numbers_for_labels() -> None:
 @pytest.mark.parametrize(
     ("learner", "reason"),
     [
-        (Auto(), "a forest and random features play beside"),
+        (Auto(), "companions or guests play beside the linear experts"),
         (Forest(), "Forest cannot be exported to ONNX"),
         (OGD(), "OGD cannot be exported to ONNX"),
         (Wide(), "Wide cannot be exported to ONNX"),
