@@ -12,12 +12,13 @@ from aioli.numerics.logistic import sigmoid_many
 from aioli.states.boosting import cells
 from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
 from aioli.states.boosting.cells import BinnedRows
-from aioli.states.boosting.fitting import CERTAIN, SWIFT, THOROUGH, Boosting, fit, write_probabilities
+from aioli.states.boosting.fitting import CERTAIN, SWIFT, THOROUGH, Boosting, fit, place_bins, write_probabilities
 from aioli.states.boosting.growing import (
+    BEGIN,
     CHANCE,
     CHILD,
-    COLUMN,
     CURVATURE,
+    CUT,
     FEATURE,
     GROWN,
     LEAF,
@@ -26,6 +27,7 @@ from aioli.states.boosting.growing import (
     NODE,
     NODES,
     RIDGE,
+    SCANNED,
     THRESHOLD,
     VALUE,
     find_split,
@@ -141,17 +143,20 @@ def test_the_root_is_split_where_trying_every_split_gains_most() -> None:
 
 
 def test_between_columns_the_best_of_many_cuts_must_gain_more_than_an_only_one() -> None:
-    columns = np.array([[0, 1], [2, BINS], [0, 0]])  # two values, and 63 cuts
+    columns = np.array([[0, 1, 0], [0, 2, 2 + BINS], [0, 0, 0]])  # two values, and 63 cuts
+    counted, count = np.empty(2 + BINS), 2
+    place_bins(columns, count, np.array([2, BINS]), counted)
+    assert columns[BEGIN].tolist() == [0, 2, 2 + BINS]
     believed = 1.0 + CHANCE * math.log(BINS - 1.0)
     for ratio, split in [(0.9 * believed, 0), (1.1 * believed, 1)]:
-        sums = np.zeros((2, BINS, 2))
+        sums = np.zeros((2 + BINS, 2))
         for column, gradient in enumerate((3.0, 3.0 * math.sqrt(ratio))):
-            last = columns[1, column] - 1
-            sums[column, 0], sums[column, last] = (-gradient, 50.0), (gradient, 50.0)
+            sums[columns[BEGIN, column]] = -gradient, 50.0
+            sums[columns[BEGIN, column + 1] - 1] = gradient, 50.0
         leaf = np.zeros(GROWN)
         leaf[CURVATURE] = 100.0
-        find_split(columns, sums, leaf)
-        assert leaf[COLUMN] == split
+        find_split(columns, count, counted, sums, leaf, np.empty((SCANNED, 2 + BINS)))
+        assert leaf[CUT] == columns[BEGIN, split]
 
 
 def leaf_of(tree: Matrix, x: Vector) -> int:

@@ -25,8 +25,8 @@ class BinnedRows(NamedTuple):
 
     Attributes
     ----------
-    cuts
-        Those of every column.
+    cuts, binned
+        Those of every column, and how many bins it has.
     bins
         The bin of every cell.
     dense, listed
@@ -39,6 +39,7 @@ class BinnedRows(NamedTuple):
     """
 
     cuts: Matrix
+    binned: Numbers
     bins: Bins
     dense: Numbers
     listed: Numbers
@@ -61,7 +62,8 @@ class BinnedRows(NamedTuple):
         outside = len(X) * listed.size - int(held[listed].max(axis=1, initial=0).sum())
         first, unusual = np.zeros(len(X) + 1, np.int64), np.empty(outside, np.int32)
         list_unusual(bins, listed, usual, first, unusual)
-        return cls(cuts, bins, np.flatnonzero(varying & ~is_listed), listed, usual, first, unusual)
+        binned = 1 + np.isfinite(cuts).sum(axis=1)
+        return cls(cuts, binned, bins, np.flatnonzero(varying & ~is_listed), listed, usual, first, unusual)
 
 
 @compiled("void(u1[:,::1],i8[:,::1])")

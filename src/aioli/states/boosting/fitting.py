@@ -17,12 +17,14 @@ from aioli.numerics.pseudo_random import uniform
 from aioli.states.boosting.bins import BINS, Bins
 from aioli.states.boosting.cells import BinnedRows, Listed
 from aioli.states.boosting.growing import (
-    BINNED,
+    BEGIN,
+    CHANCE,
     GROWN,
     LEAVES,
     NODE,
     NODES,
     NUMBER,
+    SCANNED,
     SUMMED,
     USUAL,
     grow_tree,
@@ -31,6 +33,7 @@ from aioli.states.boosting.growing import (
 __all__ = ["SWIFT", "THOROUGH", "Boosting", "fit"]
 
 MOST_COLUMNS = 128  # that a tree reads
+NOWHERE = -1  # in place of a column that a tree does not read
 CERTAIN = 32.0  # log-odds, beyond which a gradient is as good as 0
 PSEUDO = 0.5  # rows that each class is counted more than it has
 
@@ -80,9 +83,12 @@ def fit(how: Boosting, X: Matrix, codes: Numbers, weights: Vector, outputs: int)
     return base, trees
 
 
-@compiled("void(f8[:,::1],u1[:,::1],i8[::1],i8[::1],i8[::1],i8[::1],i4[::1],i8[::1],f8[::1],f8,f8[::1],f8[:,:,::1])")
+@compiled(
+    "void(f8[:,::1],i8[::1],u1[:,::1],i8[::1],i8[::1],i8[::1],i8[::1],i4[::1],i8[::1],f8[::1],f8,f8[::1],f8[:,:,::1])"
+)
 def boost(
     cuts: Matrix,
+    binned: Numbers,
     bins: Bins,
     dense: Numbers,
     listed: Numbers,
@@ -100,17 +106,14 @@ def boost(
     scores = np.empty((outputs, rows))
     for k in range(outputs):
         scores[k] = base[k]
-    binned = np.ones(len(cuts), np.int64)
-    for j in range(len(cuts)):
-        for b in range(BINS - 1):
-            binned[j] += 1 if cuts[j, b] < math.inf else 0
     drawn = min((dense.size + 1) // 2, MOST_COLUMNS)
-    columns = np.zeros((SUMMED, drawn + listed.size), np.int64)
+    most = BINS * drawn  # bins, at the most
     for i in range(listed.size):
-        columns[NUMBER, drawn + i], columns[USUAL, drawn + i] = listed[i], usual[i]
+        most += binned[listed[i]]
+    columns, begins, believed = np.zeros((SUMMED, drawn + listed.size + 1), np.int64), listed.copy(), np.empty(most)
     shuffled = dense.copy()
     slopes, order, leaves = np.empty((outputs, rows, 2)), np.empty((2, rows), np.int64), np.empty((LEAVES, GROWN))
-    sums = np.zeros((LEAVES, columns.shape[1], BINS, 2))
+    sums, scanned = np.zeros((LEAVES, most, 2)), np.empty((SCANNED, most))
     room = np.empty(rows)
     for tree in range(len(trees)):
         k = tree % outputs
@@ -119,25 +122,54 @@ def boost(
         for c in range(drawn):
             other = c + int(uniform(tree, rows, c) * (dense.size - c))
             shuffled[c], shuffled[other] = shuffled[other], shuffled[c]
-            columns[NUMBER, c], columns[BINNED, c] = shuffled[c], binned[shuffled[c]]
+            columns[NUMBER, c] = shuffled[c]
+        count = drawn
         for i in range(listed.size):
-            reads = uniform(tree, rows, dense.size + i) < 0.5
-            columns[BINNED, drawn + i] = binned[listed[i]] if reads else 0
+            begins[i] = NOWHERE
+            if uniform(tree, rows, dense.size + i) < 0.5:
+                begins[i], columns[NUMBER, count], columns[USUAL, count] = count, listed[i], usual[i]
+                count += 1
+        place_bins(columns, count, binned, believed)
+        end = columns[BEGIN, count]
+        for i in range(listed.size):
+            if begins[i] == NOWHERE:  # its sums are not read, but sums of many columns in one place would take turns
+                begins[i] = end
+                end += binned[listed[i]]
+            else:
+                begins[i] = columns[BEGIN, begins[i]]
         grow_tree(
             bins,
             listed_from,
             unusual,
+            begins,
             cuts,
             columns,
             drawn,
+            count,
+            believed,
             slopes[k],
             rate,
             order,
             sums,
             leaves,
+            scanned,
             trees[tree],
             scores[k],
         )
+
+
+@compiled("void(i8[:,::1],i8,i8[::1],f8[::1])", uncounted=True)
+def place_bins(columns: Numbers, count: int, binned: Numbers, believed: Vector) -> None:
+    """Place the bins of the columns of a tree side by side; write which part of the gain counts at each. O(bins)."""
+    begin = 0
+    for c in range(count):
+        cuts = binned[columns[NUMBER, c]] - 1
+        columns[BEGIN, c] = begin
+        for b in range(cuts):
+            believed[begin + b] = 1.0 / (1.0 + CHANCE * math.log(cuts))
+        believed[begin + cuts] = 0.0
+        begin += cuts + 1
+    columns[BEGIN, count] = begin
 
 
 @compiled("void(f8[::1],f8[::1])")

@@ -10,22 +10,21 @@ twice what the loss falls by. Both sides need $H \ge 0.1$: one row at log-odds o
 best of many cuts gains more by chance than an only one does: so that columns of noise win fewer leaves from columns of
 two values, the gain of a column of m cuts counts as $1/(1 + 0.15\ln m)$ of itself.
 
-Sums over the rows of a leaf, by column and bin, give the gains of all its splits; the larger child's sums are the
-parent's less those of the smaller one. Where both have H < 0.2 neither has a split, and no sums are made. Chen and
-Guestrin 2016, XGBoost; Ke et al. 2017, LightGBM.
+Sums over the rows of a leaf, by column and bin, give the gains of all its splits; they lie side by side, so that vector
+instructions find them. The larger child's sums are the parent's less those of the smaller one. Where both have H < 0.2
+neither has a split, and no sums are made. Chen and Guestrin 2016, XGBoost; Ke et al. 2017, LightGBM.
 """
-
-import math
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
-from aioli.states.boosting.bins import Bins
+from aioli.states.boosting.bins import BINS, Bins
 from aioli.states.boosting.cells import Listed
 
 __all__ = [
-    "BINNED",
+    "BEGIN",
+    "CHANCE",
     "CHILD",
     "FEATURE",
     "GROWN",
@@ -34,6 +33,7 @@ __all__ = [
     "NODE",
     "NODES",
     "NUMBER",
+    "SCANNED",
     "SUMMED",
     "THRESHOLD",
     "USUAL",
@@ -47,6 +47,7 @@ NODE = 4  # numbers of a node
 FEATURE, THRESHOLD, CHILD, VALUE = range(NODE)  # a cell of at most the threshold goes to the child, any other behind it
 LEAF = -1.0  # in the place of the column
 
+EACH = np.uintp(BINS)  # without a sign, so that a shift divides by it
 RIDGE = 1.0
 CHANCE = 0.15  # by the logarithm of a column's cuts: how much of its gains is chance
 LEAST = 0.1  # curvature on either side of a split
@@ -54,38 +55,38 @@ BOLDEST = 1.0  # that a tree may move a score by: where rows are certain and wro
 EMPTY = 1e-9  # curvature of a bin without rows, or of rows that are all but certain: no gain is looked for behind it
 TELLING = 1e-9  # gains below it are rounding
 
-# of a leaf, while the tree grows: the node, its rows among all, their G and H, and the best split: gain, column among
-# those drawn, bin, and G and H on the left
+# of a leaf, while the tree grows: the node, its rows among all, their G and H; the best split: gain, bin among those of
+# all columns, and G and H on the left; and where its sums are held
 GROWN = 10
-PLACE, FIRST, LAST, GRADIENT, CURVATURE, GAIN, COLUMN, BIN, LEFT_GRADIENT, LEFT_CURVATURE = range(GROWN)
+PLACE, FIRST, LAST, GRADIENT, CURVATURE, GAIN, CUT, LEFT_GRADIENT, LEFT_CURVATURE, HELD = range(GROWN)
 
-# lines about the columns that are summed: their numbers, how many bins each has, 0 where the tree may not split it, and
-# its usual bin where unusual cells are listed, as those of the columns behind the dense ones are
+# lines about the columns that are summed: their numbers, where the sums over their bins begin, and behind the last
+# column where they end, and the usual bin of those of which unusual cells are listed; these are behind the dense ones
 SUMMED = 3
-NUMBER, BINNED, USUAL = range(SUMMED)
+NUMBER, BEGIN, USUAL = range(SUMMED)
+SCANNED = 3  # lines of room to find a split in: G and H on the left of each cut, and the gain
 
 Numbers = NDArray[np.int64]
-Sums = NDArray[np.float64]  # of four axes: leaves, columns, bins, and g or h
 
 
-@compiled("void(u1[:,::1],i8[::1],i4[::1],i8[:,::1],i8,f8[:,::1],i8[::1],i8,i8,f8[:,:,::1])", uncounted=True)
+@compiled("void(u1[:,::1],i8[::1],i4[::1],i8[::1],i8[:,::1],i8,i8,f8[:,::1],i8[::1],i8,i8,f8[:,::1])", uncounted=True)
 def add_up(
     bins: Bins,
     listed_from: Numbers,
     unusual: Listed,
+    begins: Numbers,
     columns: Numbers,
     dense: int,
+    count: int,
     slopes: Matrix,
     order: Numbers,
     first: int,
     last: int,
-    sums: Cube,
+    sums: Matrix,
 ) -> None:
     """Write the sums of g and h over rows of a leaf, by column and bin. O(dense + unusual cells) a row."""
-    for c in range(sums.shape[0]):
-        for b in range(columns[BINNED, c]):
-            sums[c, b, 0] = sums[c, b, 1] = 0.0
-    listed = sums[dense:].reshape((sums.shape[0] - dense) * sums.shape[1], 2)
+    for b in range(columns[BEGIN, count]):
+        sums[b, 0] = sums[b, 1] = 0.0
     G, H = 0.0, 0.0
     for t in range(first, last):
         row = np.uintp(order[t])  # without a sign: no index is counted from the end
@@ -94,59 +95,54 @@ def add_up(
         H += h
         cells = bins[row]
         for c in range(dense):
-            at = sums[c, cells[np.uintp(columns[NUMBER, c])]]
+            at = sums[np.uintp(columns[BEGIN, c] + cells[np.uintp(columns[NUMBER, c])])]
             at[0] += g
             at[1] += h
         for i in range(listed_from[row], listed_from[row + 1]):
-            at = listed[np.uintp(unusual[i])]
+            cell = np.uintp(unusual[i])
+            at = sums[np.uintp(begins[cell // EACH]) + cell % EACH]
             at[0] += g
             at[1] += h
-    for c in range(dense, sums.shape[0]):
+    for c in range(dense, count):
         g, h = G, H
-        for b in range(columns[BINNED, c]):
-            g -= sums[c, b, 0]
-            h -= sums[c, b, 1]
-        if columns[BINNED, c]:
-            usual = sums[c, columns[USUAL, c]]
-            usual[0], usual[1] = g, h
+        for b in range(columns[BEGIN, c], columns[BEGIN, c + 1]):
+            g -= sums[b, 0]
+            h -= sums[b, 1]
+        usual = sums[columns[BEGIN, c] + columns[USUAL, c]]
+        usual[0], usual[1] = g, h
 
 
-@compiled("void(i8[:,::1],f8[:,:,::1],f8[:,:,::1])", uncounted=True)
-def copy_sums(columns: Numbers, known: Cube, room: Cube) -> None:
-    """Copy the sums of a leaf. O(64 d)."""
-    for c in range(known.shape[0]):
-        for b in range(columns[BINNED, c]):
-            room[c, b, 0], room[c, b, 1] = known[c, b, 0], known[c, b, 1]
+@compiled("void(i8,f8[:,::1],f8[:,::1])", uncounted=True)
+def subtract(bins: int, sums: Matrix, of_some: Matrix) -> None:
+    """Take the sums of some rows of a leaf away from those of all. O(bins)."""
+    for b in range(bins):
+        sums[b, 0] -= of_some[b, 0]
+        sums[b, 1] -= of_some[b, 1]
 
 
-@compiled("void(i8[:,::1],f8[:,:,::1],f8[:,:,::1])", uncounted=True)
-def subtract(columns: Numbers, sums: Cube, of_some: Cube) -> None:
-    """Take the sums of some rows of a leaf away from those of all. O(64 d)."""
-    for c in range(sums.shape[0]):
-        for b in range(columns[BINNED, c]):
-            sums[c, b, 0] -= of_some[c, b, 0]
-            sums[c, b, 1] -= of_some[c, b, 1]
-
-
-@compiled("void(i8[:,::1],f8[:,:,::1],f8[::1])", uncounted=True)
-def find_split(columns: Numbers, sums: Cube, leaf: Vector) -> None:
-    """Find the split of a leaf that gains most; its gain is 0 where there is none. O(64 d)."""
+@compiled("void(i8[:,::1],i8,f8[::1],f8[:,::1],f8[::1],f8[:,::1])", uncounted=True)
+def find_split(columns: Numbers, count: int, believed: Vector, sums: Matrix, leaf: Vector, room: Matrix) -> None:
+    """Find the split of a leaf that gains most; its gain is 0 where there is none. O(bins)."""
     G, H = leaf[GRADIENT], leaf[CURVATURE]
     whole = G * G / (H + RIDGE)
-    leaf[GAIN] = 0.0
-    for c in range(sums.shape[0]):
+    lefts, curvatures, gains = room[0], room[1], room[2]
+    for c in range(count):
         g, h = 0.0, 0.0
-        believed = 1.0 / (1.0 + CHANCE * math.log(max(columns[BINNED, c] - 1, 1)))
-        for b in range(columns[BINNED, c] - 1):
-            g += sums[c, b, 0]
-            h += sums[c, b, 1]
-            if sums[c, b, 1] > EMPTY and h >= LEAST and H - h >= LEAST:
-                left, right = h + RIDGE, H - h + RIDGE
-                gain = (g * g * right + (G - g) * (G - g) * left) / (left * right) - whole  # one division: it is slow
-                gain *= believed
-                if gain > leaf[GAIN]:
-                    leaf[GAIN], leaf[COLUMN], leaf[BIN] = gain, c, b
-                    leaf[LEFT_GRADIENT], leaf[LEFT_CURVATURE] = g, h
+        for b in range(columns[BEGIN, c], columns[BEGIN, c + 1]):
+            g += sums[b, 0]
+            h += sums[b, 1]
+            lefts[b], curvatures[b] = g, h
+    bins = columns[BEGIN, count]
+    for b in range(bins):  # a loop of its own, for vector instructions
+        left, right = curvatures[b] + RIDGE, H - curvatures[b] + RIDGE
+        apart = lefts[b] * lefts[b] * right + (G - lefts[b]) * (G - lefts[b]) * left
+        gain = (apart / (left * right) - whole) * believed[b]
+        found = (sums[b, 1] > EMPTY) & (curvatures[b] >= LEAST) & (H - curvatures[b] >= LEAST)
+        gains[b] = gain if found else 0.0
+    leaf[GAIN] = 0.0
+    for b in range(bins):
+        if gains[b] > leaf[GAIN]:
+            leaf[GAIN], leaf[CUT], leaf[LEFT_GRADIENT], leaf[LEFT_CURVATURE] = gains[b], b, lefts[b], curvatures[b]
 
 
 @compiled("i8(u1[:,::1],i8,i8,i8[::1],i8[::1],i8,i8)", uncounted=True)
@@ -165,29 +161,35 @@ def divide(bins: Bins, column: int, at: int, order: Numbers, spare: Numbers, fir
 
 
 @compiled(
-    "void(u1[:,::1],i8[::1],i4[::1],f8[:,::1],i8[:,::1],i8,f8[:,::1],f8,i8[:,::1],f8[:,:,:,::1],f8[:,::1],f8[:,::1],f8[::1])",
+    "void(u1[:,::1],i8[::1],i4[::1],i8[::1],f8[:,::1],i8[:,::1],i8,i8,f8[::1],f8[:,::1],f8,i8[:,::1],f8[:,:,::1],f8[:,::1],f8[:,::1],f8[:,::1],f8[::1])",
     uncounted=True,
 )
 def grow_tree(
     bins: Bins,
     listed_from: Numbers,
     unusual: Listed,
+    begins: Numbers,
     cuts: Matrix,
     columns: Numbers,
     dense: int,
+    count: int,
+    believed: Vector,
     slopes: Matrix,
     rate: float,
     order: Numbers,
-    sums: Sums,
+    sums: Cube,
     leaves: Matrix,
+    room: Matrix,
     tree: Matrix,
     scores: Vector,
 ) -> None:
     """Grow a tree on the columns drawn, and add what it says to the scores of its rows. O(3 n d), about.
 
-    `bins`, `listed_from` and `unusual` are those of `BinnedRows`; `columns` is about the columns that are summed, of
-    which `dense` are not listed, and `slopes` holds g and h of every row. `order`, of two lines of n, `sums` and
-    `leaves` are room to work in.
+    `bins`, `listed_from` and `unusual` are those of `BinnedRows`. `columns` is about the `count` columns that are
+    summed, of which `dense` are not listed; `begins` says where the sums of each column that is listed begin, or, where
+    the tree does not read it, at which place nobody looks; `believed` is the part of the gain that counts, by bin: 0 of
+    a column's last, behind which there is no cut. `slopes` holds g and h of every row. `order`, of two lines of n,
+    `sums`, `leaves` and `room` are room to work in.
     """
     rows = len(bins)
     G, H = 0.0, 0.0
@@ -196,9 +198,9 @@ def grow_tree(
         G += slopes[t, 0]
         H += slopes[t, 1]
     root = leaves[0]
-    root[PLACE], root[FIRST], root[LAST], root[GRADIENT], root[CURVATURE] = 0.0, 0.0, rows, G, H
-    add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], 0, rows, sums[0])
-    find_split(columns, sums[0], root)
+    root[PLACE], root[FIRST], root[LAST], root[GRADIENT], root[CURVATURE], root[HELD] = 0.0, 0.0, rows, G, H, 0.0
+    add_up(bins, listed_from, unusual, begins, columns, dense, count, slopes, order[0], 0, rows, sums[0])
+    find_split(columns, count, believed, sums[0], root, room)
     grown, nodes = 1, 1
     for i in range(NODES):
         tree[i, FEATURE] = LEAF
@@ -211,7 +213,10 @@ def grow_tree(
         left, right = leaves[best], leaves[grown]
         if not left[GAIN] > TELLING:
             break
-        column, at = columns[NUMBER, int(left[COLUMN])], int(left[BIN])
+        place, c = int(left[CUT]), 0
+        while columns[BEGIN, c + 1] <= place:
+            c += 1
+        column, at = columns[NUMBER, c], place - columns[BEGIN, c]
         first, last = int(left[FIRST]), int(left[LAST])
         middle = divide(bins, column, at, order[0], order[1], first, last)
         node = tree[int(left[PLACE])]
@@ -224,15 +229,14 @@ def grow_tree(
         nodes += 2
         left[GAIN] = right[GAIN] = 0.0
         if grown + 1 < LEAVES and max(left[CURVATURE], right[CURVATURE]) >= 2.0 * LEAST:
-            if middle - first <= last - middle:
-                copy_sums(columns, sums[best], sums[grown])
-                add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], first, middle, sums[best])
-                subtract(columns, sums[grown], sums[best])
-            else:
-                add_up(bins, listed_from, unusual, columns, dense, slopes, order[0], middle, last, sums[grown])
-                subtract(columns, sums[best], sums[grown])
-            find_split(columns, sums[best], left)
-            find_split(columns, sums[grown], right)
+            fewer, more = (left, right) if middle - first <= last - middle else (right, left)
+            more[HELD], fewer[HELD] = left[HELD], grown
+            of_fewer, of_more = sums[grown], sums[int(more[HELD])]
+            begin, end = int(fewer[FIRST]), int(fewer[LAST])
+            add_up(bins, listed_from, unusual, begins, columns, dense, count, slopes, order[0], begin, end, of_fewer)
+            subtract(columns[BEGIN, count], of_more, of_fewer)
+            find_split(columns, count, believed, of_fewer, fewer, room)
+            find_split(columns, count, believed, of_more, more, room)
         grown += 1
     for i in range(grown):
         leaf = leaves[i]

@@ -1,14 +1,14 @@
 """Boosted trees as a player of many classes: what they say after some rounds and after all, mixed into one voice."""
 
+import math
 from collections.abc import Callable
-from functools import partial
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
-from aioli.numerics.compiling import Cube, Matrix, Vector
+from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
 from aioli.outcomes.class_labels import Codes
 from aioli.snapshots.tree import Snapshot
 from aioli.states.boosting.fitting import Boosting
@@ -56,8 +56,14 @@ class ClassBoostedState:
         announced, combine = self.mixture.prepared(said, codes, weights)
         own = out[:, : self.classes]
 
+        scores = np.empty((1, self.mixture.experts, self.classes))
+
         def play() -> None:
-            said[...] = _log_probabilities(self.boosted.play(X, codes, weights))
+            if len(X) == 1:
+                self.boosted.play_row(X, codes, weights, scores)
+                write_log_probabilities(scores, said)
+            else:
+                write_log_probabilities(self.boosted.play(X, codes, weights), said)
             combine()
             np.log(announced, out=own)
 
@@ -65,11 +71,23 @@ class ClassBoostedState:
 
     def prepared_consult(self, X: Matrix, out: Matrix) -> Callable[[], None]:
         """Return the call that consults, again and again, about the one row that X holds."""
-        return partial(self.consult, X, out)
+        scores = np.empty((1, self.mixture.experts, self.classes))
+        said = np.empty((self.mixture.experts, 1, self.classes))
+        announced, announce = self.mixture.prepared_announce(said)
+        own = out[:, : self.classes]
+
+        def consult() -> None:
+            self.boosted.consult_into(X, scores)
+            write_log_probabilities(scores, said)
+            announce()
+            np.log(announced, out=own)
+
+        return consult
 
     def consult(self, X: Matrix, out: Matrix) -> None:
         """Write the logarithms of the probabilities of rows, each as if it came next; changes nothing."""
-        said = _log_probabilities(self.boosted.consult(X))
+        said = np.empty((self.mixture.experts, len(X), self.classes))
+        write_log_probabilities(self.boosted.consult(X), said)
         np.log(self.mixture.announce(said), out=out[:, : self.classes])
 
     def grown(self, width: int, _places: NDArray[np.int64]) -> Self:
@@ -100,9 +118,21 @@ class ClassBoostedState:
         return made
 
 
-def _log_probabilities(scores: Cube) -> Cube:
-    """Return the logarithms of the probabilities, by stage, row and class; all classes alike before the first model."""
-    z = np.nan_to_num(scores.transpose(1, 0, 2))
-    z -= z.max(axis=2, keepdims=True)
-    z -= np.log(np.exp(z).sum(axis=2, keepdims=True))
-    return np.ascontiguousarray(z)
+@compiled("void(f8[:,:,::1],f8[:,:,::1])", uncounted=True)
+def write_log_probabilities(scores: Cube, out: Cube) -> None:
+    """Write the logarithms of the probabilities, by stage, row and class; all alike before the first model. O(K) each.
+
+    The scores are by row, stage and class: NaN before the first model.
+    """
+    rows, stages, classes = scores.shape
+    for t in range(rows):
+        for stage in range(stages):
+            z, log_p = scores[t, stage], out[stage, t]
+            top, total = z[0], 0.0
+            for k in range(classes):
+                top = max(top, z[k])
+            for k in range(classes):
+                total += math.exp(z[k] - top)
+            whole = top + math.log(total)
+            for k in range(classes):
+                log_p[k] = -math.log(classes) if math.isnan(whole) else z[k] - whole
