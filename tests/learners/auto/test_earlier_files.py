@@ -14,6 +14,8 @@ from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.players import companions_within
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
+from aioli.states.boosting.growing import COVER
+from aioli.states.boosting.learning import MOST
 
 VERSIONS = {0: 11, 1: 12, 2: 14}  # and how many members there were
 ON_COLUMNS = {1: 2, 2: 1}  # which of the ensembles on the columns that matter they played
@@ -41,7 +43,7 @@ def file_of(player: Snapshot) -> Snapshot:
 
 
 def as_written_earlier(file: Snapshot, totals: int) -> Snapshot:
-    """Return a snapshot without what was added since: each companion's worth, versions, and the watch for changes."""
+    """Return a snapshot without what was added since: each companion's worth, versions, the watch, and covers."""
     values, arrays = dict(file.values), dict(file.arrays)
     if file.kind == "BendingEnsemble":
         counts: Array = np.zeros(totals)
@@ -52,6 +54,7 @@ def as_written_earlier(file: Snapshot, totals: int) -> Snapshot:
             values.pop(value)
     if file.kind == "BoostedState":
         arrays.pop("watched")
+        arrays["trees"] = file.arrays["trees"][:, :, :COVER]
     if file.kind == "BoostingCompanion":
         values = {}
     kept = {name: part for name, part in file.parts.items() if not name.startswith("without")}
@@ -61,6 +64,15 @@ def as_written_earlier(file: Snapshot, totals: int) -> Snapshot:
         arrays=arrays,
         parts={name: as_written_earlier(part, totals) for name, part in kept.items()},
     )
+
+
+def with_full_covers(file: Snapshot) -> Snapshot:
+    """Return a snapshot whose boosted trees learn as those of files without covers do."""
+    arrays = dict(file.arrays)
+    if file.kind == "BoostedState":
+        arrays["trees"] = file.arrays["trees"].copy()
+        arrays["trees"][:, :, COVER] = MOST
+    return replace(file, arrays=arrays, parts={name: with_full_covers(part) for name, part in file.parts.items()})
 
 
 def player(learner: Auto) -> BendingEnsemble:
@@ -100,11 +112,13 @@ def test_a_file_that_was_written_earlier_goes_on(version: int, totals: int) -> N
     X, y = stream(900)
     ensemble = played_earlier(version)
     ensemble.learn_many(X[:500], y[:500])
-    restored = Auto.restore(as_written_earlier(file_of(ensemble.snapshot()), totals))
+    file = file_of(ensemble.snapshot())
+    restored, full = Auto.restore(as_written_earlier(file, totals)), Auto.restore(with_full_covers(file))
     assert kinds(player(restored)) == kinds(ensemble)
     assert "ForestCompanion" in kinds(ensemble)
     assert (restored.rounds, restored.loss) == (500, ensemble.loss)
-    assert_array_equal(restored.learn_many(X[500:], y[500:]), ensemble.learn_many(X[500:], y[500:]))
+    assert_array_equal(restored.predict_many(X), ensemble.predict_many(X))
+    assert_array_equal(restored.learn_many(X[500:], y[500:]), full.learn_many(X[500:], y[500:]))
     assert memory(Auto.restore(restored.snapshot())) == memory(restored)
 
 

@@ -13,7 +13,7 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix
 from aioli.snapshots.tree import Snapshot
 from aioli.states.boosting.fitting import SWIFT, THOROUGH, Numbers
-from aioli.states.boosting.growing import CHILD, FEATURE, VALUE
+from aioli.states.boosting.growing import CHILD, COVER, FEATURE, NODE, VALUE
 from aioli.states.boosting.state import BoostedState
 
 
@@ -118,10 +118,12 @@ def test_a_class_that_comes_later_is_next_to_impossible_until_the_next_fit() -> 
 @pytest.mark.parametrize(
     "damage",
     [
-        {"trees": lambda trees: np.where(np.arange(4) == CHILD, 0.0, trees)},
-        {"trees": lambda trees: np.where((np.arange(4) == FEATURE) & (trees >= 0), 99.0, trees)},
-        {"trees": lambda trees: np.where((np.arange(4) == FEATURE) & (trees >= 0), 0.5, trees)},
-        {"trees": lambda trees: np.where(np.arange(4) == VALUE, math.nan, trees)},
+        {"trees": lambda trees: np.where(np.arange(NODE) == CHILD, 0.0, trees)},
+        {"trees": lambda trees: np.where((np.arange(NODE) == FEATURE) & (trees >= 0), 99.0, trees)},
+        {"trees": lambda trees: np.where((np.arange(NODE) == FEATURE) & (trees >= 0), 0.5, trees)},
+        {"trees": lambda trees: np.where(np.arange(NODE) == VALUE, math.nan, trees)},
+        {"trees": lambda trees: np.where(np.arange(NODE) == COVER, -0.1, trees)},
+        {"trees": lambda trees: trees[:, :, :3]},
         {"trees": lambda trees: trees[:-1]},
         {"kept": lambda kept: np.where(np.arange(6) == 4, 7.0, kept)},
         {"kept": lambda kept: np.where(np.arange(6) == 5, -1.0, kept)},

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.states.boosting.fitting import SWIFT, THOROUGH, Numbers
 from aioli.states.boosting.state import BoostedState
-from aioli.states.boosting.watch import COUNT, MEAN, MOST, NEWEST, NOW, PROVEN, SQUARES, WATCHED, watch_rows
+from aioli.states.boosting.watch import COUNT, MEAN, MOST, NEWEST, NOW, PROVEN, SQUARES, WATCHED, watch_row
 
 
 def turned(rows: int, at: int) -> tuple[Matrix, Numbers]:
@@ -21,9 +21,9 @@ def turned(rows: int, at: int) -> tuple[Matrix, Numbers]:
 
 
 def watch(losses: Vector, watched: Vector) -> int:
-    """Watch rows of these losses, the label being 1."""
-    z = -np.log(np.expm1(np.minimum(losses, 30.0)))
-    return int(watch_rows(z[:, None, None].copy(), np.ones(len(z), np.int64), np.ones(len(z)), watched))
+    """Watch rows of these losses, the label being 1; return after how many the world has changed, or 0."""
+    scores = -np.log(np.expm1(np.minimum(losses, 30.0)))[:, None]
+    return next((t for t, z in enumerate(scores, 1) if watch_row(z, 1, watched)), 0)
 
 
 def test_the_numbers_kept_are_those_of_the_formulas(rng: np.random.Generator) -> None:
@@ -36,17 +36,19 @@ def test_the_numbers_kept_are_those_of_the_formulas(rng: np.random.Generator) ->
 
 
 def test_with_many_classes_the_loss_is_that_of_the_label(rng: np.random.Generator) -> None:
-    scores, codes, watched = rng.normal(size=(50, 2, 4)), rng.integers(0, 4, size=50), np.zeros(WATCHED)
-    assert watch_rows(scores, codes, np.ones(50), watched) == 0
-    z = scores[:, 1]
-    losses = np.log(np.exp(z).sum(axis=1)) - z[np.arange(50), codes]
+    scores, codes, watched = rng.normal(size=(50, 4)), rng.integers(0, 4, size=50), np.zeros(WATCHED)
+    assert not any(watch_row(z, code, watched) for z, code in zip(scores, codes, strict=True))
+    losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(50), codes]
     assert_allclose(watched[MEAN], np.minimum(losses, MOST).mean())
 
 
 def test_rows_of_weight_0_are_not_watched() -> None:
-    watched = np.zeros(WATCHED)
-    assert watch_rows(np.full((9, 1, 1), 50.0), np.zeros(9, np.int64), np.zeros(9), watched) == 0
-    assert not watched.any()
+    X, y = turned(600, at=600)
+    state = BoostedState(THOROUGH, 4, 1)
+    state.play(X[:500], y[:500], np.ones(500))
+    before = state.watched.copy()
+    state.play(X[500:], 1 - y[500:], np.zeros(100))
+    assert_array_equal(state.watched, before)
 
 
 def test_nothing_changes_in_worlds_that_stay(rng: np.random.Generator) -> None:

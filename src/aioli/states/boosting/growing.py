@@ -26,6 +26,7 @@ __all__ = [
     "BEGIN",
     "CHANCE",
     "CHILD",
+    "COVER",
     "FEATURE",
     "GROWN",
     "LEAF",
@@ -33,6 +34,7 @@ __all__ = [
     "NODE",
     "NODES",
     "NUMBER",
+    "RIDGE",
     "SCANNED",
     "SUMMED",
     "THRESHOLD",
@@ -43,8 +45,9 @@ __all__ = [
 
 LEAVES = 32  # of a tree, at most
 NODES = 2 * LEAVES - 1
-NODE = 4  # numbers of a node
-FEATURE, THRESHOLD, CHILD, VALUE = range(NODE)  # a cell of at most the threshold goes to the child, any other behind it
+NODE = 5  # numbers of a node
+# a cell of at most the threshold goes to the child, any other behind it; a leaf has its value, and its cover: H
+FEATURE, THRESHOLD, CHILD, VALUE, COVER = range(NODE)
 LEAF = -1.0  # in the place of the column
 
 EACH = np.uintp(BINS)  # without a sign, so that a shift divides by it
@@ -204,7 +207,7 @@ def grow_tree(
     grown, nodes = 1, 1
     for i in range(NODES):
         tree[i, FEATURE] = LEAF
-        tree[i, THRESHOLD] = tree[i, CHILD] = tree[i, VALUE] = 0.0
+        tree[i, THRESHOLD] = tree[i, CHILD] = tree[i, VALUE] = tree[i, COVER] = 0.0
     while grown < LEAVES:
         best = 0
         for i in range(1, grown):
@@ -242,6 +245,7 @@ def grow_tree(
         leaf = leaves[i]
         value = -rate * leaf[GRADIENT] / (leaf[CURVATURE] + RIDGE)
         value = min(max(value, -BOLDEST), BOLDEST)
-        tree[int(leaf[PLACE]), VALUE] = value
+        node = tree[int(leaf[PLACE])]
+        node[VALUE], node[COVER] = value, leaf[CURVATURE]
         for t in range(int(leaf[FIRST]), int(leaf[LAST])):
             scores[order[0, t]] += value

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
-from aioli.states.boosting.growing import CHILD, FEATURE, THRESHOLD, VALUE
+from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, NODE, THRESHOLD, VALUE
 
-__all__ = ["Walks"]
+__all__ = ["PIECE", "Numbers", "Steps", "Walks", "find_leaves"]
 
 PIECE = 64  # rows that go down a tree together: it is in the processor's nearest memory then
 
@@ -29,8 +29,8 @@ class Walks(NamedTuple):
     columns, next
         Of each tree's nodes: the column to look at, and the node to which a cell of at most the threshold goes; any
         other goes to the one behind it.
-    thresholds, values
-        Of each tree's nodes.
+    thresholds, values, covers
+        Of each tree's nodes. Values and covers of leaves change as rows are learned (`states.boosting.learning`).
     depths
         How many steps the rows take in each tree.
     """
@@ -38,8 +38,9 @@ class Walks(NamedTuple):
     columns: Steps
     next: Steps
     thresholds: Matrix
-    values: Matrix
     depths: Numbers
+    values: Matrix
+    covers: Matrix
 
     @classmethod
     def of(cls, trees: Cube) -> Self:
@@ -50,11 +51,21 @@ class Walks(NamedTuple):
         thresholds = np.where(inner, trees[:, :, THRESHOLD], np.inf)
         depths = np.zeros(len(trees), np.int64)
         find_depths(trees, depths)
-        return cls(columns, following, thresholds, trees[:, :, VALUE].copy(), depths)
+        return cls(columns, following, thresholds, depths, trees[:, :, VALUE].copy(), trees[:, :, COVER].copy())
+
+    def trees(self) -> Cube:
+        """Return the trees as they are now."""
+        inner = self.next != np.arange(self.next.shape[1])
+        trees = np.zeros((*inner.shape, NODE))
+        trees[:, :, FEATURE] = np.where(inner, self.columns, LEAF)
+        trees[:, :, THRESHOLD] = np.where(inner, self.thresholds, 0.0)
+        trees[:, :, CHILD] = np.where(inner, self.next, 0.0)
+        trees[:, :, VALUE], trees[:, :, COVER] = self.values, self.covers
+        return trees
 
     def score(self, base: Vector, stages: Numbers, X: Matrix, out: Cube) -> None:
         """Write the scores of each row after every stage, rows × stages × outputs."""
-        score_rows(base, *self, stages, X, out)
+        score_rows(base, self.columns, self.next, self.thresholds, self.depths, self.values, stages, X, out)
 
 
 @compiled("void(f8[:,:,::1],i8[::1])")
@@ -71,41 +82,48 @@ def find_depths(trees: Cube, depths: Numbers) -> None:
         depths[tree] = below[0]
 
 
-@compiled("void(f8[::1],u4[:,::1],u4[:,::1],f8[:,::1],f8[:,::1],i8[::1],i8[::1],f8[:,::1],f8[:,:,::1])")
+@compiled("void(u4[::1],u4[::1],f8[::1],i8,f8[:,::1],i8,u4[::1])", uncounted=True)
+def find_leaves(
+    columns: Steps, following: Steps, thresholds: Vector, depth: int, X: Matrix, first: int, at: Steps
+) -> None:
+    """Write the leaf of one tree to which each row of X from the first on goes. O(depth) a row."""
+    for i in range(at.size):
+        at[i] = 0
+    for _ in range(depth):
+        for i in range(at.size):  # one step each: none waits for another
+            node = np.uintp(at[i])  # without a sign: no index is counted from the end
+            beyond = X[np.uintp(first + i), np.uintp(columns[node])] > thresholds[node]
+            at[i] = np.uintp(following[node]) + np.uintp(beyond)
+
+
+@compiled("void(f8[::1],u4[:,::1],u4[:,::1],f8[:,::1],i8[::1],f8[:,::1],i8[::1],f8[:,::1],f8[:,:,::1])")
 def score_rows(
     base: Vector,
     columns: Steps,
     following: Steps,
     thresholds: Matrix,
-    values: Matrix,
     depths: Numbers,
+    values: Matrix,
     stages: Numbers,
     X: Matrix,
     out: Cube,
 ) -> None:
     """Write the scores of each row after every stage, rows × stages × outputs. O(depth) a tree."""
     outputs = base.size
-    at = np.empty(PIECE, np.uint32)  # the node that each row has come to
+    room = np.empty(PIECE, np.uint32)
     for first in range(0, len(X), PIECE):
-        rows = min(PIECE, len(X) - first)
+        at = room[: min(PIECE, len(X) - first)]
         stage = 0
-        for t in range(first, first + rows):
+        for t in range(first, first + at.size):
             for k in range(outputs):
                 out[t, stage, k] = base[k]
         for tree in range(len(depths)):
-            looked_at, goes_to, at_most, value = columns[tree], following[tree], thresholds[tree], values[tree]
-            k = tree % outputs
-            for i in range(rows):
-                at[i] = 0
-            for _ in range(depths[tree]):
-                for i in range(rows):  # one step each: none waits for another
-                    node = np.uintp(at[i])  # without a sign: no index is counted from the end
-                    beyond = X[np.uintp(first + i), np.uintp(looked_at[node])] > at_most[node]
-                    at[i] = np.uintp(goes_to[node]) + np.uintp(beyond)
-            for i in range(rows):
+            find_leaves(columns[tree], following[tree], thresholds[tree], depths[tree], X, first, at)
+            value, k = values[tree], tree % outputs
+            for i in range(at.size):
                 out[first + i, stage, k] += value[np.uintp(at[i])]
             if tree + 1 == stages[stage] * outputs and stage + 1 < stages.size:
                 stage += 1
-                for t in range(first, first + rows):
+                for t in range(first, first + at.size):
                     for c in range(outputs):
                         out[t, stage, c] = out[t, stage - 1, c]

@@ -2,8 +2,8 @@ r"""The state of boosted trees on a stream: the newest rows, and a model that is
 
 The model is fitted at 32 rows, and again whenever rows have grown by half, or doubled, as `Boosting.fresh` says; beyond
 8,192 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row is
-what the last fit says, and a fit depends on the rows before it alone. Up to then, all fits together take about three
-times what the last one takes, or twice.
+what the last fit says, with leaves that have learned from the rows since (`states.boosting.learning`), and both depend
+on the rows before it alone. Up to then, all fits together take about three times what the last one takes, or twice.
 
 Where losses say that the world has changed (`states.boosting.watch`), all rows but the newest 64 are forgotten: the
 model is fitted to these at once, and again as they grow.
@@ -18,9 +18,10 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit
-from aioli.states.boosting.growing import CHILD, FEATURE, LEAF, NODE, NODES
+from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, NODE, NODES
+from aioli.states.boosting.learning import MOST, learn_rows
 from aioli.states.boosting.scoring import Walks
-from aioli.states.boosting.watch import NEWEST, WATCHED, watch_rows
+from aioli.states.boosting.watch import NEWEST, WATCHED
 
 __all__ = ["BoostedState"]
 
@@ -51,8 +52,7 @@ class BoostedState:
         self.rows = 0  # that have come since the world changed last
         self.due = FIRST  # rows at which the next model is fitted
         self.base: Vector = np.zeros(outputs)
-        self.trees: Cube = np.empty((0, NODES, NODE))  # none where no fit has seen two classes
-        self._walks = Walks.of(self.trees)
+        self._walks = Walks.of(np.empty((0, NODES, NODE)))  # no trees where no fit has seen two classes
         self.watches = True  # whether the losses are watched
         self.watched: Vector = np.zeros(WATCHED)
         self._table: Matrix = np.empty((2 * FIRST, width + 2))  # rows, their labels and weights
@@ -61,7 +61,12 @@ class BoostedState:
     @property
     def bytes(self) -> int:
         """The size of all that it keeps."""
-        return self._table.nbytes + self.trees.nbytes
+        return self._table.nbytes + sum(array.nbytes for array in self._walks)
+
+    @property
+    def trees(self) -> Cube:
+        """The trees as they are now: none where no fit has seen two classes."""
+        return self._walks.trees()
 
     def consult(self, X: Matrix) -> Cube:
         """Return the scores of each row, rows × stages × outputs, as if it came next: NaN before the first model."""
@@ -71,7 +76,7 @@ class BoostedState:
 
     def consult_into(self, X: Matrix, out: Cube) -> None:
         """Write what `consult` returns."""
-        if len(self.trees):
+        if len(self._walks.depths):
             self._walks.score(self.base, self._stages, X, out)
         else:
             out[...] = np.nan
@@ -82,10 +87,8 @@ class BoostedState:
         first = 0
         while first < len(X):
             part = slice(first, min(len(X), first + self.due - self.rows))
-            said = self.consult(X[part])
-            changed = self._watch(said, codes[part], weights[part])
+            changed = self._learn(X[part], codes[part], weights[part], out[part])
             part = slice(first, first + changed) if changed else part
-            out[part] = said[: part.stop - first]
             self._keep(X[part], codes[part], weights[part])
             first = part.stop
             self._fit_when_due(bool(changed))
@@ -93,8 +96,7 @@ class BoostedState:
 
     def play_row(self, X: Matrix, codes: Codes, weights: Vector, out: Cube) -> None:
         """Write what `consult` says of the only row of X, and learn from it, as `play` does."""
-        self.consult_into(X, out)
-        changed = self._watch(out, codes, weights)
+        changed = self._learn(X, codes, weights, out)
         if self._held == len(self._table):
             self._make_room(1)
         row = self._table[self._held]
@@ -121,7 +123,7 @@ class BoostedState:
         more = type(self)(self.how, self.width, self.outputs + 1)
         more.rows, more.due, more.watches, more.watched = self.rows, self.due, self.watches, self.watched.copy()
         more._table, more._held = self._table.copy(), self._held
-        if len(self.trees):
+        if len(self._walks.depths):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
             silent = np.zeros((self.how.rounds, 1, NODES, NODE))
             silent[..., FEATURE] = LEAF
@@ -133,7 +135,7 @@ class BoostedState:
         """Return the rows kept, the counts, and the model."""
         counts = {"width": self.width, "outputs": self.outputs, "rows": self.rows, "due": self.due}
         values: dict[str, Plain] = {**counts, "watches": self.watches}
-        arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees.copy()}
+        arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees}
         arrays["watched"] = self.watched.copy()
         return Snapshot("BoostedState", values, arrays)
 
@@ -142,8 +144,10 @@ class BoostedState:
         """Make an equal state, whose models are fitted so."""
         given = snapshot.of("BoostedState")
         width, outputs, rows, due = (given.whole(name) for name in ("width", "outputs", "rows", "due"))
-        base, trees = given.array("base", (outputs,)), given.array("trees", (None, NODES, NODE))
+        base, trees = given.array("base", (outputs,)), given.array("trees", (None, NODES, None))
         kept = given.array("kept", (min(rows, most_kept(how, width)), width + 2))
+        if trees.shape[2] == COVER:  # in files from before there were covers: leaves learn as if they had many rows
+            trees = np.insert(trees, COVER, MOST, axis=2)
         codes, weights = kept[:, -2], kept[:, -1]
         if ((codes < 0) | (codes >= max(outputs, 2)) | (codes % 1 != 0)).any():
             raise SnapshotRefused("in a BoostedState, a label of the rows kept is no class")
@@ -190,11 +194,25 @@ class BoostedState:
         room[: len(known)] = known
         self._table, self._held = room, len(known)
 
-    def _watch(self, said: Cube, codes: Codes, weights: Vector) -> int:
-        """Watch the losses of what was said of rows; return after how many the world has changed, or 0."""
-        if not (self.watches and len(self.trees)):
+    def _learn(self, X: Matrix, codes: Codes, weights: Vector, out: Cube) -> int:
+        """Write what `consult` says of each row, and have leaves learn; return after how many the world has changed."""
+        if not len(self._walks.depths):
+            out[...] = np.nan
             return 0
-        return int(watch_rows(said, codes, weights, self.watched))
+        return int(
+            learn_rows(
+                self.base,
+                *self._walks,
+                self._stages,
+                self.how.rate,
+                X,
+                codes,
+                weights,
+                self.watches,
+                self.watched,
+                out,
+            )
+        )
 
     def _fit_when_due(self, changed: bool) -> None:
         """Fit the model where rows have grown enough, or, to the newest alone, where the world has changed."""
@@ -214,8 +232,7 @@ class BoostedState:
             self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
-        self.base, self.trees = base.copy(), trees.copy()
-        self._walks = Walks.of(self.trees)
+        self.base, self._walks = base.copy(), Walks.of(trees)
 
 
 def most_kept(how: Boosting, width: int) -> int:
@@ -224,9 +241,12 @@ def most_kept(how: Boosting, width: int) -> int:
 
 
 def _require_trees(trees: Cube, width: int) -> None:
-    """Refuse trees of which a row would not find its way to a leaf."""
+    """Refuse trees of which a row would not find its way to a leaf, or not learn there."""
+    if trees.shape[2] != NODE:
+        raise SnapshotRefused(f"in a BoostedState, a node has {trees.shape[2]} numbers, not {NODE}")
     feature, child, places = trees[:, :, FEATURE], trees[:, :, CHILD], np.arange(NODES)
     inner = feature != LEAF
     fits = (feature >= 0) & (feature < width) & (feature % 1 == 0) & (child % 1 == 0) & (child > places)
-    if not (np.isfinite(trees).all() and ((fits & (child < NODES - 1)) | ~inner).all()):
+    learns = (trees[:, :, COVER] >= 0.0).all()
+    if not (learns and np.isfinite(trees).all() and ((fits & (child < NODES - 1)) | ~inner).all()):
         raise SnapshotRefused("in a BoostedState, a tree leads nowhere")

@@ -14,11 +14,10 @@ it is now: a change is then found later, and none is found where there is none.
 
 import math
 
-from aioli.numerics.compiling import Cube, Vector, compiled
+from aioli.numerics.compiling import Vector, compiled
 from aioli.numerics.logistic import log_loss
-from aioli.states.boosting.fitting import Numbers
 
-__all__ = ["NEWEST", "WATCHED", "watch_rows"]
+__all__ = ["NEWEST", "WATCHED", "watch_row"]
 
 NEWEST = 64  # rows that f is a mean of, about
 PROVEN = 8 * NEWEST  # rows before which nothing is said
@@ -29,40 +28,32 @@ WATCHED = 4  # numbers that are kept
 COUNT, MEAN, SQUARES, NOW = range(WATCHED)  # n, the mean, the sum of squared deviations from it, and f
 
 
-@compiled("f8(f8[:,:,::1],i8,i8,i8)")
-def loss_of(scores: Cube, t: int, stage: int, code: int) -> float:
-    """Return the loss of a row by its scores after a stage. O(K)."""
-    outputs = scores.shape[2]
+@compiled("f8(f8[::1],i8)", uncounted=True)
+def loss_of(scores: Vector, code: int) -> float:
+    """Return the loss of a row by its scores. O(K)."""
+    outputs = scores.size
     if outputs == 1:
-        return log_loss(scores[t, stage, 0], float(code))
-    top = scores[t, stage, 0]
+        return log_loss(scores[0], float(code))
+    top = scores[0]
     for k in range(1, outputs):
-        top = max(top, scores[t, stage, k])
+        top = max(top, scores[k])
     total = 0.0
     for k in range(outputs):
-        total += math.exp(scores[t, stage, k] - top)
-    loss: float = math.log(total) + top - scores[t, stage, code]
+        total += math.exp(scores[k] - top)
+    loss: float = math.log(total) + top - scores[code]
     return loss
 
 
-@compiled("i8(f8[:,:,::1],i8[::1],f8[::1],f8[::1])", uncounted=True)
-def watch_rows(scores: Cube, codes: Numbers, weights: Vector, watched: Vector) -> int:
-    """Watch the losses of rows, rows × stages × outputs, in order; return after how many the world has changed, or 0.
-
-    Rows behind those are not watched. A row of weight 0 is nothing that is learned, and not watched either. O(K) a row.
-    """
-    last = scores.shape[1] - 1
-    for t in range(codes.size):
-        if weights[t] == 0.0:
-            continue
-        loss = min(loss_of(scores, t, last, codes[t]), MOST)
-        watched[COUNT] += 1.0
-        n, off = watched[COUNT], loss - watched[MEAN]
-        watched[MEAN] += off / n
-        watched[SQUARES] += off * (loss - watched[MEAN])
-        watched[NOW] += (loss - watched[NOW]) * max(1.0 / NEWEST, 1.0 / n)
-        variance = watched[SQUARES] / (n * (2.0 * NEWEST - 1.0))
-        by_chance = math.sqrt(2.0 * SURE * variance) + SURE / 3.0 * MOST / NEWEST
-        if n >= PROVEN and watched[NOW] > watched[MEAN] + by_chance:
-            return t + 1
-    return 0
+@compiled("b1(f8[::1],i8,f8[::1])", uncounted=True)
+def watch_row(scores: Vector, code: int, watched: Vector) -> bool:
+    """Watch the loss of a row by its scores; return whether the world has changed. O(K)."""
+    loss = min(loss_of(scores, code), MOST)
+    watched[COUNT] += 1.0
+    n, off = watched[COUNT], loss - watched[MEAN]
+    watched[MEAN] += off / n
+    watched[SQUARES] += off * (loss - watched[MEAN])
+    watched[NOW] += (loss - watched[NOW]) * max(1.0 / NEWEST, 1.0 / n)
+    variance = watched[SQUARES] / (n * (2.0 * NEWEST - 1.0))
+    by_chance = math.sqrt(2.0 * SURE * variance) + SURE / 3.0 * MOST / NEWEST
+    changed: bool = n >= PROVEN and watched[NOW] > watched[MEAN] + by_chance
+    return changed
