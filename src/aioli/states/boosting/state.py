@@ -232,7 +232,7 @@ class BoostedState:
             self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
-        self.base, self._walks = base.copy(), Walks.of(trees)
+        self.base, self._walks = base.copy(), Walks.of(trees.copy())  # of a read-only file, too
 
 
 def most_kept(how: Boosting, width: int) -> int:
