@@ -127,14 +127,14 @@ def test_with_late_labels_companions_stay_that_save_less() -> None:
 def test_late_rows_are_observed_alike_however_they_come(rng: np.random.Generator) -> None:
     gains, lost, one = rng.normal(size=900), rng.exponential(size=900), np.ones(900)
     at_once, one_by_one = Auditions([[1]]), Auditions([[1]])
-    late = np.full(900, 29.0)
+    late = np.tile(np.arange(30.0), 30)  # of batches of 30 rows
     for made in (at_once, one_by_one):
         made.count(np.zeros(auditions.SETTLED), np.ones(auditions.SETTLED))
     at_once.count_gains(lost, gains, None, one, late)
     for t in range(900):
         row = slice(t, t + 1)
         one_by_one.count_gains(lost[row], gains[row], None, one[row], late[row])
-    assert at_once.totals[auditions.LATE_SUMS] == 30.0
+    assert at_once.totals[auditions.LATE_SUMS] == 29.0  # the first row is by itself
     assert_allclose(at_once.totals, one_by_one.totals, rtol=1e-12, atol=1e-10)  # sums of 900 numbers in another order
 
 
@@ -145,11 +145,11 @@ def test_what_each_companion_saves_is_weighed_as_rows_are(rng: np.random.Generat
     made.count_gains(lost, gains, own, weights)
     since = slice(auditions.SETTLED, None)
     w = weights[since]
-    assert_allclose(made.own, np.stack([own[:, since] @ w, own[:, since] ** 2 @ w], axis=1))
+    assert_allclose(made.own, np.stack([own[:, since] @ w, own[:, since] ** 2 @ w**2], axis=1))
     expected = {
-        auditions.SEEN: w.sum(),
+        auditions.SEEN: len(w),
         auditions.GAINED: w @ gains[since],
-        auditions.SQUARES: w @ gains[since] ** 2,
+        auditions.SQUARES: w**2 @ gains[since] ** 2,
         auditions.AT_STAKE: w @ lost[since],
     }
     assert_allclose(made.totals[list(expected)], list(expected.values()))
@@ -174,7 +174,7 @@ def look(made: Auditions, loss: float) -> bool:
     more = auditions.REST * auditions.REVIEW - made.rounds % (auditions.REST * auditions.REVIEW)
     made.count(np.full(more, loss), np.ones(more))
     assert made.look_due
-    return made.begins_anew()
+    return made.look()
 
 
 def test_those_who_retired_begin_anew_when_the_loss_rises() -> None:

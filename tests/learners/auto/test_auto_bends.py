@@ -86,7 +86,8 @@ def test_a_stop_in_between_changes_no_bit(
     assert_array_equal(stopped.learn_many(X[stop:], y[stop:]), never.learn_many(X[stop:], y[stop:]))
     assert memory(stopped) == memory(never)
     assert playing(never) == playing(stopped)
-    assert len(playing(never)) < len(at_first) or stop > 100  # some have retired
+    if stop <= 100:  # nobody had retired before the stop
+        assert len(playing(never)) < len(at_first)
 
 
 def test_labels_that_come_late_are_learned_from_what_was_announced() -> None:

@@ -15,7 +15,7 @@ from aioli.learners.auto.players import companions_within
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Array, Snapshot
 from aioli.states.boosting.growing import COVER
-from aioli.states.boosting.learning import MOST
+from aioli.states.boosting.learning import MOST_COVER
 
 VERSIONS = {0: 11, 1: 12, 2: 14}  # and how many members there were
 ON_COLUMNS = {1: 2, 2: 1}  # which of the ensembles on the columns that matter they played
@@ -71,7 +71,7 @@ def with_full_covers(file: Snapshot) -> Snapshot:
     arrays = dict(file.arrays)
     if file.kind == "BoostedState":
         arrays["trees"] = file.arrays["trees"].copy()
-        arrays["trees"][:, :, COVER] = MOST
+        arrays["trees"][:, :, COVER] = MOST_COVER
     return replace(file, arrays=arrays, parts={name: with_full_covers(part) for name, part in file.parts.items()})
 
 

@@ -41,6 +41,25 @@ def test_rows_one_by_one_are_the_same_game() -> None:
     assert single.snapshot().arrays["kept"].tobytes() == whole.snapshot().arrays["kept"].tobytes()
 
 
+def test_the_order_of_the_columns_changes_no_bit(rng: np.random.Generator) -> None:
+    X, y = crossed(700)
+    X = np.c_[X, rng.integers(0, 2, size=(700, 4)), rng.random((700, 4)) < 0.1]  # dense ones, and some that are listed
+    order = rng.permutation(12)
+    said = play(BoostedState(THOROUGH, 12, 1), X, y)
+    assert_array_equal(play(BoostedState(THOROUGH, 12, 1), np.ascontiguousarray(X[:, order]), y), said)
+
+
+def test_a_state_of_read_only_arrays_goes_on() -> None:
+    X, y = crossed(300)
+    state = BoostedState(THOROUGH, 4, 1)
+    play(state, X[:200], y[:200])
+    file = state.snapshot()
+    for array in file.arrays.values():
+        array.flags.writeable = False
+    restored = BoostedState.restore(file, THOROUGH)
+    assert_array_equal(play(restored, X[200:], y[200:]), play(state, X[200:], y[200:]))
+
+
 def test_what_is_said_of_a_row_depends_on_rows_before_it_alone() -> None:
     X, y = crossed(300)
     other = y.copy()
@@ -90,8 +109,8 @@ def test_a_state_that_keeps_fewer_rows_once_it_grows_goes_on_being_fitted() -> N
     X, y = crossed(2200)
     state = BoostedState(THOROUGH, 4, 1)
     play(state, X[:1820], y[:1820])
-    grown = state.grown(600)  # of so many columns 864 rows are kept
-    wide = np.c_[X[1820:], np.zeros((380, 600))]
+    grown = state.grown(2400)  # of so many columns 871 rows are kept
+    wide = np.c_[X[1820:], np.zeros((380, 2400))]
     again = BoostedState.restore(grown.snapshot(), THOROUGH)
     due, out = grown.due, np.empty((1, 2, 1))
     said = play(grown, wide[:100], y[1820:1920])

@@ -2,14 +2,14 @@
 
 import numpy as np
 import pytest
-from boosting_streams import crossed
+from boosting_streams import crossed, leaf_of
 from numpy.testing import assert_allclose, assert_array_equal
 
-from aioli.numerics.compiling import Cube, Matrix, Vector
+from aioli.numerics.compiling import Cube, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.boosting.fitting import SWIFT, THOROUGH, Boosting, Numbers
-from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, RIDGE, THRESHOLD, VALUE
-from aioli.states.boosting.learning import FARTHEST, LEAST, MOST, PART
+from aioli.states.boosting.growing import COVER, RIDGE, VALUE
+from aioli.states.boosting.learning import FARTHEST, LEAST_CURVATURE, MOST_COVER, PART, loss_and_gradient
 from aioli.states.boosting.state import BoostedState
 
 
@@ -21,13 +21,6 @@ def fitted(rows: int, how: Boosting = THOROUGH, outputs: int = 1) -> BoostedStat
     return state
 
 
-def leaf_of(tree: Matrix, x: Vector) -> int:
-    place = 0
-    while tree[place, FEATURE] != LEAF:
-        place = int(tree[place, CHILD]) + int(x[int(tree[place, FEATURE])] > tree[place, THRESHOLD])
-    return place
-
-
 def learned(how: Boosting, base: Vector, trees: Cube, x: Vector, code: int, weight: float) -> Cube:
     """Return the trees after one row, as the formulas say, step by step."""
     after, places = trees.copy(), [leaf_of(tree, x) for tree in trees]
@@ -35,10 +28,10 @@ def learned(how: Boosting, base: Vector, trees: Cube, x: Vector, code: int, weig
     z = base + np.array([sum(trees[i, places[i], VALUE] for i in range(k, len(trees), K)) for k in range(K)])
     p = 1.0 / (1.0 + np.exp(-z)) if K == 1 else np.exp(z) / np.exp(z).sum()
     g = p - code if K == 1 else p - (np.arange(K) == code)
-    h = np.maximum(p * (1.0 - p), LEAST)
+    h = np.maximum(p * (1.0 - p), LEAST_CURVATURE)
     for k in range(K):
         mine = range(k, len(trees), K)
-        covers = [min(trees[i, places[i], COVER] + weight * h[k], MOST) for i in mine]
+        covers = [min(trees[i, places[i], COVER] + weight * h[k], MOST_COVER) for i in mine]
         steps = np.array([PART * how.rate * weight * g[k] / (cover + RIDGE) for cover in covers])
         steps *= min(1.0, FARTHEST / max(abs(steps.sum()), 1e-300))
         for i, cover, step in zip(mine, covers, steps, strict=True):
@@ -56,6 +49,19 @@ def test_leaves_move_as_the_formulas_say(how: Boosting, outputs: int, weight: fl
         expected = learned(how, state.base, state.trees, X[t], int(y[t]), weight)
         state.play(X[t : t + 1], y[t : t + 1], np.array([weight]))
         assert_allclose(state.trees, expected, rtol=1e-9, atol=1e-12)
+
+
+@pytest.mark.parametrize("outputs", [1, 4])
+def test_a_gradient_is_how_the_loss_of_the_label_rises(outputs: int, rng: np.random.Generator) -> None:
+    for _ in range(20):
+        scores, code, gradient = rng.normal(size=outputs), int(rng.integers(0, max(outputs, 2))), np.empty(outputs)
+        z = np.append(0.0, scores) if outputs == 1 else scores
+        loss = loss_and_gradient(scores, code, gradient)
+        assert_allclose(loss, np.log(np.exp(z).sum()) - z[code])
+        for k in range(outputs):
+            moved, ignored = scores.copy(), np.empty(outputs)
+            moved[k] += 1e-6
+            assert_allclose(gradient[k], (loss_and_gradient(moved, code, ignored) - loss) / 1e-6, atol=1e-5)
 
 
 def test_rows_of_weight_0_teach_nothing() -> None:
@@ -93,7 +99,7 @@ def test_files_from_before_leaves_learned_are_read() -> None:
     arrays = {**file.arrays, "trees": file.arrays["trees"][:, :, :COVER]}
     earlier = BoostedState.restore(Snapshot(file.kind, file.values, arrays), THOROUGH)
     assert_array_equal(earlier.consult(X), state.consult(X))
-    assert (earlier.trees[:, :, COVER] == MOST).all()
+    assert (earlier.trees[:, :, COVER] == MOST_COVER).all()
     codes: Numbers = y
     for each in (earlier, state):
         each.play(X, codes, np.ones(300))

@@ -9,9 +9,9 @@ from boosting_streams import crossed
 from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.states.boosting.fitting import SWIFT, THOROUGH, Numbers
+from aioli.states.boosting.fitting import SWIFT, THOROUGH, Boosting, Numbers
 from aioli.states.boosting.state import BoostedState
-from aioli.states.boosting.watch import COUNT, MEAN, MOST, NEWEST, NOW, PROVEN, SQUARES, WATCHED, watch_row
+from aioli.states.boosting.watch import COUNT, MEAN, MOST_LOSS, NOW, PROVEN, RECENT, SQUARES, WATCHED, watch_loss
 
 
 def turned(rows: int, at: int) -> tuple[Matrix, Numbers]:
@@ -21,25 +21,17 @@ def turned(rows: int, at: int) -> tuple[Matrix, Numbers]:
 
 
 def watch(losses: Vector, watched: Vector) -> int:
-    """Watch rows of these losses, the label being 1; return after how many the world has changed, or 0."""
-    scores = -np.log(np.expm1(np.minimum(losses, 30.0)))[:, None]
-    return next((t for t, z in enumerate(scores, 1) if watch_row(z, 1, watched)), 0)
+    """Watch rows of these losses; return after how many the world has changed, or 0."""
+    return next((t for t, loss in enumerate(losses, 1) if watch_loss(loss, 1.0, watched)), 0)
 
 
 def test_the_numbers_kept_are_those_of_the_formulas(rng: np.random.Generator) -> None:
     losses, watched = rng.exponential(size=300), np.zeros(WATCHED)
     assert watch(losses, watched) == 0
-    counted, now = np.minimum(losses, MOST), 0.0
+    counted, now = np.minimum(losses, MOST_LOSS), 0.0
     for n, loss in enumerate(counted, 1):
-        now += (loss - now) * max(1.0 / NEWEST, 1.0 / n)
+        now += (loss - now) * max(1.0 / RECENT, 1.0 / n)
     assert_allclose(watched[[COUNT, MEAN, SQUARES, NOW]], [300, counted.mean(), 300 * counted.var(), now])
-
-
-def test_with_many_classes_the_loss_is_that_of_the_label(rng: np.random.Generator) -> None:
-    scores, codes, watched = rng.normal(size=(50, 4)), rng.integers(0, 4, size=50), np.zeros(WATCHED)
-    assert not any(watch_row(z, code, watched) for z, code in zip(scores, codes, strict=True))
-    losses = np.log(np.exp(scores).sum(axis=1)) - scores[np.arange(50), codes]
-    assert_allclose(watched[MEAN], np.minimum(losses, MOST).mean())
 
 
 def test_rows_of_weight_0_are_not_watched() -> None:
@@ -51,6 +43,24 @@ def test_rows_of_weight_0_are_not_watched() -> None:
     assert_array_equal(state.watched, before)
 
 
+def test_rows_of_next_to_no_weight_are_no_change(rng: np.random.Generator) -> None:
+    for light in (1e-300, 1e-9, 1e-3):
+        watched = np.zeros(WATCHED)
+        assert watch(0.02 * rng.exponential(size=2000), watched) == 0
+        assert not any(watch_loss(5.0, light, watched) for _ in range(200))
+        assert abs(watched[COUNT] - 2000.0) < 1.0
+
+
+def test_a_row_of_half_a_weight_is_half_a_row(rng: np.random.Generator) -> None:
+    halves, wholes = np.zeros(WATCHED), np.zeros(WATCHED)
+    for loss in rng.random(300):
+        watch_loss(loss, 1.0, wholes)
+        for _ in range(2):
+            watch_loss(loss, 0.5, halves)
+    assert_allclose(halves[[COUNT, MEAN, SQUARES]], wholes[[COUNT, MEAN, SQUARES]])
+    assert_allclose(halves[NOW], wholes[NOW], rtol=0.01)
+
+
 def test_nothing_changes_in_worlds_that_stay(rng: np.random.Generator) -> None:
     for law in (rng.exponential, lambda size: 4.0 * (rng.random(size) < 0.02), lambda size: rng.pareto(2.0, size)):
         for _ in range(20):
@@ -60,7 +70,7 @@ def test_nothing_changes_in_worlds_that_stay(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("before", [0.02, 0.3])
 def test_losses_that_rise_to_twice_what_they_were_are_a_change(before: float, rng: np.random.Generator) -> None:
     losses = np.where(np.arange(4000) < 3000, before, 2.0 * before + 0.2) * rng.exponential(size=4000)
-    assert 3000 < watch(losses, np.zeros(WATCHED)) < 3000 + 4 * NEWEST
+    assert 3000 < watch(losses, np.zeros(WATCHED)) < 3000 + 4 * RECENT
 
 
 def test_one_row_that_nobody_believed_is_no_change(rng: np.random.Generator) -> None:
@@ -70,9 +80,9 @@ def test_one_row_that_nobody_believed_is_no_change(rng: np.random.Generator) -> 
 
 
 @pytest.mark.parametrize(("how", "outputs"), [(THOROUGH, 1), (SWIFT, 2)])
-def test_after_a_change_the_model_is_fitted_to_the_newest_rows(how: object, outputs: int) -> None:
+def test_after_a_change_the_model_is_fitted_to_the_newest_rows(how: Boosting, outputs: int) -> None:
     X, y = turned(3000, at=2000)
-    state = BoostedState(THOROUGH if how is THOROUGH else SWIFT, 4, outputs)
+    state = BoostedState(how, 4, outputs)
     said = state.play(X, y, np.ones(3000))[:, -1]
     score = said[:, 0] if outputs == 1 else said[:, 1] - said[:, 0]
     right = (score > 0.0) == (y == 1)

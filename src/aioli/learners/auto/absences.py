@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
@@ -73,7 +74,9 @@ def _mixture_in(buffer: Vector, like: Mixture) -> Mixture:
 
 
 @compiled("void(f8[:,::1],b1[::1],f8[:,::1],f8[::1],f8[::1],f8[:,::1])")
-def combine_rows_each(buffers: Matrix, playing: Vector, Z: Matrix, y: Vector, weights: Vector, out: Matrix) -> None:
+def combine_rows_each(
+    buffers: Matrix, playing: NDArray[np.bool_], Z: Matrix, y: Vector, weights: Vector, out: Matrix
+) -> None:
     """Let the mixture of each buffer announce and answer row after row. O(K²) a row and buffer."""
     for i in range(len(buffers)):
         if playing[i]:

@@ -2,19 +2,20 @@ r"""Who of Auto's companions is worth its time: counted as rows come, decided ev
 
 What a companion is worth is what the whole would lose without it (`learners.auto.absences`), and what all are worth
 together is what the linear experts lose alone: in each row a gain g. Over the rows since the 512th of an audition the
-gains of a companion, or of all, have a sum G, of standard error s, and the whole has lost L. From 1,000 rows on, and
-once L is 20 nats, since labels that are rare tell who is right when they come,
+gains of a companion, or of all, have a sum G, of standard error s, and the whole has lost L. At a review,
 
-- all companions retire where $G + 2s < L/100$ for all of them together: it is plain that they save less than 1 %;
-- else the one of least $G + 2s$ retires, where that is below $L/100$. One at a time: of two that say the same, each
-  alone is worth nothing;
-- a companion retires that has no influence at two reviews running; one that has failed does so at once, and for good.
+- a companion that has failed retires, for good;
+- from 1,000 rows on, one that has no influence at two reviews running retires;
+- from 1,000 rows on, and once L is 20 nats, since labels that are rare tell who is right when they come, all retire
+  where $G + 2s < L/100$ for all of them together: it is plain that they save less than 1 %. Else, where nobody leaves
+  so far, the one of least $G + 2s$ retires, if that is below $L/100$. One at a time: of two that say the same, each
+  alone is worth nothing.
 
 Rows whose labels come late are no evidence one by one: the same labels are missing for all of them, and what goes wrong
 in one goes wrong in its neighbours. So 1 + delay of them are one observation, the sum of their gains, and s is the
-error of such sums, known from the fourth on; rows in time are one observation each. What the whole would have announced
-without one companion is not known then: late labels decide on all together, and where $G + 3s < L/500$, since of few
-sums the error is not known well.
+error of such sums, known from the fourth on; rows in time are one observation each, unless such a sum is open. What the
+whole would have announced without one companion is not known then: late labels decide on all together, and where $G +
+3s < L/500$, since of few sums the error is not known well.
 
 Those who have retired begin anew when the loss rises, or when 128 times as many rows have come; that is looked at every
 4,000 rows.
@@ -34,18 +35,19 @@ REVIEW = 500  # rows after which a companion may retire
 LEAST = 1000  # rows of an audition before anyone retires
 REST = 8  # reviews that pass until it is asked whether those who have retired begin anew
 SETTLED = 512  # rows in which the price of mixing, and of companions that know nothing yet, is paid
-WORTH, WORTH_LATE = 0.01, 0.002  # of the loss that a companion must save, or all together, or else
+WORTH, WORTH_LATE = 0.01, 0.002  # part of the loss; a companion, or all together, that plainly save less retire
 ERRORS, ERRORS_LATE = 2.0, 3.0  # standard errors that are granted beside it
 TELLING = 20.0  # nats that the whole must have lost before anyone retires for that: fewer hold few rare labels, or none
 AGAIN = 128  # times as many rows, and those who retired begin a new audition
 RISE, LEAST_RISE = 1.5, 0.01  # of the loss, beside what it was since: then they do so at once
+ROUNDING = 1e-9  # of the loss: what is nearer is the same, summed in another order
 FEW_SUMS = 4  # of late rows, below which nothing is known of how they vary
 
 # rows, losses of the whole, rows whose loss was counted where it was announced; rows at which the audition began and
 # somebody last retired; the mean loss since then, and all losses at the last look at it
 TOTALS = 14
 ROUNDS, LOSS, LATE, BEGUN, RETIRED, CALM, LOOKED = range(7)
-# evidence: weight of the rows in time, gains of all together, squared observations, losses of the whole; of late rows
+# evidence: rows in time, gains of all together, squared observations, losses of the whole; of late rows
 # the sums that are complete, and the rows and the gain of the one that is not
 SEEN, GAINED, SQUARES, AT_STAKE, LATE_SUMS, OPEN_ROWS, OPEN_GAIN = range(7, TOTALS)
 EVIDENCE = slice(SEEN, TOTALS)
@@ -83,7 +85,7 @@ class Auditions:
 
     @property
     def any_late(self) -> bool:
-        """Whether any loss was counted where it was announced, and its label came late."""
+        """Whether the loss of any row was counted where it was announced, as those of late labels are."""
         return bool(self.totals[LATE])
 
     @property
@@ -120,22 +122,9 @@ class Auditions:
         totals[AT_STAKE] += w @ losses[first:]
         totals[GAINED] += w @ g
         if own is not None:
-            self.own += np.stack([own[:, first:] @ w, own[:, first:] ** 2 @ w], axis=1)
-        if delays is None or not delays.any():
-            totals[SEEN] += w.sum()
-            totals[SQUARES] += w @ (g * g)
-            return
-        rows = 1 + int(delays.max())  # of one observation
-        begin = 0
-        while begin < len(g):
-            part = slice(begin, begin + max(1, rows - int(totals[OPEN_ROWS])))
-            totals[OPEN_ROWS] += len(g[part])
-            totals[OPEN_GAIN] += w[part] @ g[part]
-            if totals[OPEN_ROWS] >= rows:
-                totals[LATE_SUMS] += 1.0
-                totals[SQUARES] += totals[OPEN_GAIN] ** 2
-                totals[OPEN_ROWS] = totals[OPEN_GAIN] = 0.0
-            begin = part.stop
+            self.own += np.stack([own[:, first:] @ w, own[:, first:] ** 2 @ w**2], axis=1)
+        late = np.zeros(len(g)) if delays is None else np.array(delays[first:], dtype=np.float64)
+        observe_rows(totals, g, w, late)
 
     def count_row(
         self, without: Vector, y: float, linear: float, in_time: float, said: float, late: bool, delay: float
@@ -152,8 +141,8 @@ class Auditions:
         """Drop what each companion has saved by itself: from now on labels come late."""
         self.own[:] = 0.0
 
-    def begins_anew(self) -> bool:
-        """Look at the loss since the last look: return whether it has risen, or rows have become many more."""
+    def look(self) -> bool:
+        """Look at the loss since the last look, and remember it; return whether it has risen, or rows are many more."""
         totals = self.totals
         since, lost = totals[ROUNDS] - totals[RETIRED], totals[LOSS] - totals[LOOKED]
         now = lost / min(since, REST * REVIEW)
@@ -200,8 +189,9 @@ class Auditions:
         if leaving or not alone_known:
             return leaving
         bounds = {i: self._own_at_most(i) for i, plays in enumerate(playing) if plays}
-        least = min(bounds, key=bounds.__getitem__)
-        return [least] if bounds[least] < worth else []
+        least = min(bounds.values())
+        alike = [i for i, bound in bounds.items() if bound <= least + ROUNDING * self.totals[AT_STAKE]]
+        return alike[-1:] if least < worth else []  # of two that say the same, the later one: rounding does not decide
 
     def _at_most(self) -> float:
         """Return what all companions save together, with the errors granted; infinite where too little is known."""
@@ -244,6 +234,28 @@ def spread(squares: float, total: float, observed: float) -> float:
     return math.sqrt(max(squares - total * total / max(observed, 1.0), 0.0))
 
 
+@compiled("void(f8[::1],f8,f8,f8)", uncounted=True)
+def observe(totals: Vector, gain: float, weight: float, delay: float) -> None:
+    """Count a row of the evidence: by itself where its label came in time, else in the sum that is open. O(1)."""
+    if delay == 0.0 and totals[OPEN_ROWS] == 0.0:
+        totals[SEEN] += 1.0
+        totals[SQUARES] += (weight * gain) * (weight * gain)
+        return
+    totals[OPEN_ROWS] += 1.0
+    totals[OPEN_GAIN] += weight * gain
+    if totals[OPEN_ROWS] >= 1.0 + delay:
+        totals[LATE_SUMS] += 1.0
+        totals[SQUARES] += totals[OPEN_GAIN] * totals[OPEN_GAIN]
+        totals[OPEN_ROWS] = totals[OPEN_GAIN] = 0.0
+
+
+@compiled("void(f8[::1],f8[::1],f8[::1],f8[::1])")
+def observe_rows(totals: Vector, gains: Vector, weights: Vector, delays: Vector) -> None:
+    """Count rows of the evidence in order, as `observe` does. O(1) each."""
+    for t in range(gains.size):
+        observe(totals, gains[t], weights[t], delays[t])
+
+
 @compiled("void(f8[::1],f8[:,::1],f8[::1],f8,f8,f8,f8,b1,f8)")
 def count_row(
     totals: Vector,
@@ -266,16 +278,7 @@ def count_row(
             alone = log_loss(without[i], y) - log_loss(in_time, y)
             own[i, OWN_GAINED] += alone
             own[i, OWN_SQUARES] += alone * alone
-        if delay == 0.0:
-            totals[SEEN] += 1.0
-            totals[SQUARES] += gain * gain
-        else:
-            totals[OPEN_ROWS] += 1.0
-            totals[OPEN_GAIN] += gain
-            if totals[OPEN_ROWS] >= 1.0 + delay:
-                totals[LATE_SUMS] += 1.0
-                totals[SQUARES] += totals[OPEN_GAIN] * totals[OPEN_GAIN]
-                totals[OPEN_ROWS] = totals[OPEN_GAIN] = 0.0
+        observe(totals, gain, 1.0, delay)
     totals[ROUNDS] += 1.0
     totals[LOSS] += loss
     if late:

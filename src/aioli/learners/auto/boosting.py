@@ -16,7 +16,7 @@ __all__ = ["BoostingCompanion"]
 
 
 class BoostingCompanion(TreesCompanion[BoostedState]):
-    """Plays boosted trees, fitted anew as rows come: they are heard after some of the trees, and after all."""
+    """Plays boosted trees, whose leaves learn from each row between two fits: heard after some trees, and after all."""
 
     names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
     _watches = True

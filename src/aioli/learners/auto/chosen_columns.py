@@ -1,13 +1,14 @@
-r"""Plays Auto's experts but the forest a second time, on the columns that matter, where most tell nothing of the label.
+r"""Plays linear experts, boosted trees and later random features a second time, on the columns that matter.
 
-A learner of d columns pays for every one of them, about half a nat a column each time the rows double, and a hundred
-columns of noise cost a kernel or a tree far more. So at n = 16, 24, 32, 48, …, 256, 512, …, 4,096 rows the columns are
-tested against the label (`learners.auto.column_tests` has the tests and their formulas), each by itself at a level of
-1/(3m), m the larger of n and 2d: the more rows, the fewer columns pass by chance, and few rows must not choose many.
-Then columns are added that tell something beside those chosen. Where at least 16 columns, and half of them, fail all
-tests, an ensemble plays on the others. It first learns the rows so far, which are kept until the last test, and is made
-anew when a later test chooses other columns. Otherwise this companion says what the linear experts say, and costs
-nothing; so too where the columns not chosen tell together more than twice what chance would.
+Most columns may tell nothing of the label. A learner of d columns pays for every one of them, about half a nat a column
+each time the rows double, and a hundred columns of noise cost a kernel or a tree far more. So at n = 16, 24, 32, 48, …,
+256, 512, …, 4,096 rows the columns are tested against the label (`learners.auto.column_tests` has the tests and their
+formulas), each by itself at a level of 1/(3m), m the larger of n and 2d: the more rows, the fewer columns pass by
+chance, and few rows must not choose many. Then columns are added that tell something beside those chosen. Where at
+least 16 columns, and half of them, fail all tests, an ensemble plays on the others. It first learns the rows so far,
+which are kept until the last test, and is made anew when a later test chooses other columns. Otherwise this companion
+says what the linear experts say, and costs nothing; so too where the columns not chosen tell together more than twice
+what chance would.
 
 From 64 rows on, columns of two values join those chosen, one by one, at a level of 1/10: one that tells nothing costs a
 tree or a kernel little, since a path splits it once, where columns of many values can be split without end; and
@@ -196,13 +197,6 @@ class ChosenColumns(Companion):
     def _make(self) -> BendingEnsemble:
         return self._makers[self._version]()
 
-    def _joined_by_more(self) -> bool:
-        """Let the ensembles to come be those of many rows, where these are many for the first time; return whether."""
-        joined = self._version == FEW_ROWS and self._rows >= OFTEN
-        if joined:
-            self._version = MANY_ROWS
-        return joined
-
     def _version_of(self, given: Snapshot) -> int:
         """Return which ensembles a snapshot goes on with; files of earlier versions do not say so."""
         if "version" in given.values:
@@ -239,7 +233,10 @@ class ChosenColumns(Companion):
         if self._due(X.shape[1]) is None:
             self._table = None
         matter = columns_that_matter(X, y)
-        anew = self._joined_by_more() or not np.array_equal(matter, self._columns)
+        joined = self._version == FEW_ROWS and self._rows >= OFTEN  # by the companions that play where rows are many
+        if joined:
+            self._version = MANY_ROWS
+        anew = joined or not np.array_equal(matter, self._columns)
         if not matter.size:
             self._ensemble, self._columns = None, matter
         elif anew:

@@ -81,7 +81,10 @@ class Companion(ABC):
         return play
 
     def labels_come_late(self) -> None:  # noqa: B027  (most need not know)
-        """Learn that labels may come late from the next row on: what neighbouring rows lose says the same then."""
+        """Hear that labels may come late from the next row on.
+
+        Neighbouring rows then lack the same labels, and go wrong together.
+        """
 
     @abstractmethod
     def grow(self, columns: int) -> None:

@@ -78,7 +78,7 @@ class MixedMembers:
 
     @property
     def any_late(self) -> bool:
-        """Whether any loss was counted where it was announced, and its label came late."""
+        """Whether the loss of any row was counted where it was announced, as those of late labels are."""
         return self._auditions.any_late
 
     @property
@@ -141,16 +141,16 @@ class MixedMembers:
         if late is not None and late.delay[0] > 0.0 and self._in_time:
             self._begin_late()
         now = linear if late is None else late.in_time
-        in_time = np.isnan(announced)
-        counted_late = int(np.count_nonzero(~in_time))
+        unannounced = np.isnan(announced)
+        counted_late = int(np.count_nonzero(~unannounced))
         if self._members.none_plays:
-            said = np.where(in_time, linear, announced)
+            said = np.where(unannounced, linear, announced)
             self._auditions.count(log_loss_many(said, y), weights, counted_late)
         else:
             Z = self._members.play(X, now, y, weights)
             answered = self._answered(Z, y, weights, late, layer)
             without = self._answered_without(Z, y, weights)
-            said = np.where(in_time, answered, announced)
+            said = np.where(unannounced, answered, announced)
             losses = log_loss_many(said, y)
             own = None if without is None else log_loss_many(without, y) - log_loss_many(answered, y)
             delays = None if late is None else late.delay
@@ -256,7 +256,7 @@ class MixedMembers:
         if not self._auditions.due:
             return
         playing, away = self._playing, self._away
-        if away and self._auditions.look_due and self._auditions.begins_anew():
+        if away and self._auditions.look_due and self._auditions.look():
             self._begin_anew(away)
         elif any(playing):
             dismissed = [companion is not None and companion.dismissed for companion in self.companions]

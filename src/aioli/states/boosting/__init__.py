@@ -1,1 +1,1 @@
-"""Boosted trees, fitted anew as rows come: columns in bins, trees grown by their gradients, and the state of it all."""
+"""Boosted trees, fitted anew as rows come, whose leaves learn from each row in between."""

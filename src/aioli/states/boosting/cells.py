@@ -10,11 +10,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.numerics.compiling import Matrix, compiled
+from aioli.numerics.pseudo_random import uniform
 from aioli.states.boosting.bins import BINS, Bins, bin_rows, cuts_of
 
 __all__ = ["BinnedRows"]
 
 MOST_USUAL = 0.5  # part of its cells in one bin beyond which a column is listed: half of the dense ones are drawn
+DRAWS = float(1 << 53)  # how many numbers a pseudo-random one may be
 
 Numbers = NDArray[np.int64]
 Listed = NDArray[np.int32]
@@ -25,12 +27,13 @@ class BinnedRows(NamedTuple):
 
     Attributes
     ----------
-    cuts, binned
-        Those of every column, and how many bins it has.
+    cuts, bin_counts
+        Where each column is cut, and how many bins it has.
     bins
         The bin of every cell.
     dense, listed
-        The columns of either kind that have a cut, by number.
+        The columns of either kind that have a cut, by number, in an order that their cells alone determine: trees draw
+        columns by their places here, and so it does not matter in which order a table has them.
     usual
         The usual bin of every column that is listed.
     first, unusual
@@ -39,7 +42,7 @@ class BinnedRows(NamedTuple):
     """
 
     cuts: Matrix
-    binned: Numbers
+    bin_counts: Numbers
     bins: Bins
     dense: Numbers
     listed: Numbers
@@ -57,13 +60,25 @@ class BinnedRows(NamedTuple):
         count_bins(bins, held)
         varying = np.isfinite(cuts[:, 0])  # a column without a cut may come later: until then it is not there
         is_listed = varying & (held.max(axis=1) > MOST_USUAL * len(X))
-        listed = np.flatnonzero(is_listed)
+        tags = np.zeros(X.shape[1], np.uint64)
+        tag_columns(bins, tags)
+        in_order = np.argsort(tags, kind="stable")
+        dense, listed = in_order[(varying & ~is_listed)[in_order]], in_order[is_listed[in_order]]
         usual = held[listed].argmax(axis=1)
         outside = len(X) * listed.size - int(held[listed].max(axis=1, initial=0).sum())
         first, unusual = np.zeros(len(X) + 1, np.int64), np.empty(outside, np.int32)
         list_unusual(bins, listed, usual, first, unusual)
-        binned = 1 + np.isfinite(cuts).sum(axis=1)
-        return cls(cuts, binned, bins, np.flatnonzero(varying & ~is_listed), listed, usual, first, unusual)
+        bin_counts = 1 + np.isfinite(cuts).sum(axis=1)
+        return cls(cuts, bin_counts, bins, dense, listed, usual, first, unusual)
+
+
+@compiled("void(u1[:,::1],u8[::1])")
+def tag_columns(bins: Bins, tags: NDArray[np.uint64]) -> None:
+    """Write a number that the bins of a column's cells determine, hardly ever that of another column. O(d) a row."""
+    for t in range(len(bins)):
+        key = np.uint64(uniform(0, 0, t) * DRAWS)
+        for j in range(bins.shape[1]):
+            tags[j] += key * np.uint64(bins[t, j])
 
 
 @compiled("void(u1[:,::1],i8[:,::1])")

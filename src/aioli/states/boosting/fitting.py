@@ -34,7 +34,7 @@ __all__ = ["SWIFT", "THOROUGH", "Boosting", "fit"]
 
 MOST_COLUMNS = 128  # that a tree reads
 NOWHERE = -1  # in place of a column that a tree does not read
-CERTAIN = 32.0  # log-odds, beyond which a gradient is as good as 0
+CERTAIN = 32.0  # log-odds, beyond which p is as good as 0 or 1
 PSEUDO = 0.5  # rows that each class is counted more than it has
 
 Numbers = NDArray[np.int64]
@@ -48,7 +48,7 @@ class Boosting(NamedTuple):
     stages
         The rounds after which scores are said, the last of them after all: few rows want few trees.
     rate
-        The part of its best value that a leaf adds to a score.
+        The part of its best value that a leaf adds to a score; between fits leaves move by half of that part.
     fresh
         The part of the rows that a model is fitted to that must be new since the last fit.
     newest
@@ -58,7 +58,7 @@ class Boosting(NamedTuple):
     stages: tuple[int, ...]
     rate: float
     fresh: float
-    newest: int = 8192
+    newest: int = 16_384
 
     @property
     def rounds(self) -> int:
@@ -88,7 +88,7 @@ def fit(how: Boosting, X: Matrix, codes: Numbers, weights: Vector, outputs: int)
 )
 def boost(
     cuts: Matrix,
-    binned: Numbers,
+    bin_counts: Numbers,
     bins: Bins,
     dense: Numbers,
     listed: Numbers,
@@ -109,7 +109,7 @@ def boost(
     drawn = min((dense.size + 1) // 2, MOST_COLUMNS)
     most = BINS * drawn  # bins, at the most
     for i in range(listed.size):
-        most += binned[listed[i]]
+        most += bin_counts[listed[i]]
     columns, begins, believed = np.zeros((SUMMED, drawn + listed.size + 1), np.int64), listed.copy(), np.empty(most)
     shuffled = dense.copy()
     slopes, order, leaves = np.empty((outputs, rows, 2)), np.empty((2, rows), np.int64), np.empty((LEAVES, GROWN))
@@ -129,12 +129,12 @@ def boost(
             if uniform(tree, rows, dense.size + i) < 0.5:
                 begins[i], columns[NUMBER, count], columns[USUAL, count] = count, listed[i], usual[i]
                 count += 1
-        place_bins(columns, count, binned, believed)
+        place_bins(columns, count, bin_counts, believed)
         end = columns[BEGIN, count]
         for i in range(listed.size):
             if begins[i] == NOWHERE:  # its sums are not read, but sums of many columns in one place would take turns
                 begins[i] = end
-                end += binned[listed[i]]
+                end += bin_counts[listed[i]]
             else:
                 begins[i] = columns[BEGIN, begins[i]]
         grow_tree(
@@ -159,11 +159,11 @@ def boost(
 
 
 @compiled("void(i8[:,::1],i8,i8[::1],f8[::1])", uncounted=True)
-def place_bins(columns: Numbers, count: int, binned: Numbers, believed: Vector) -> None:
+def place_bins(columns: Numbers, count: int, bin_counts: Numbers, believed: Vector) -> None:
     """Place the bins of the columns of a tree side by side; write which part of the gain counts at each. O(bins)."""
     begin = 0
     for c in range(count):
-        cuts = binned[columns[NUMBER, c]] - 1
+        cuts = bin_counts[columns[NUMBER, c]] - 1
         columns[BEGIN, c] = begin
         for b in range(cuts):
             believed[begin + b] = 1.0 / (1.0 + CHANCE * math.log(cuts))

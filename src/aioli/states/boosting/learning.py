@@ -1,8 +1,9 @@
 r"""Learns from each row between two fits: the values of the leaves that it came to move, in every tree.
 
-A fit says what each leaf is worth by rows that are soon old. When the label of a row is known, with weight w, and with
-$g = p - y$ and $h = p(1-p)$ by the score of all trees, then in each tree the leaf that the row came to has its cover H
-and its value v moved, with the rate ρ that it was grown with:
+The values of a fit are of rows that are soon old. When the label of a row is known, with weight w, let $g = p - y$ and
+$h = \max(p(1-p),\,0.01)$ by the score of all trees; of K classes $g_k = p_k - 1[y = k]$, for the trees of score k. In
+each tree the leaf that the row came to has its cover H and then its value v moved, with the rate ρ that it was grown
+with:
 
 $$H \leftarrow \min(H + wh,\, 30), \qquad v \leftarrow v - \tfrac12\rho\,\frac{wg}{H+\lambda}.$$
 
@@ -16,26 +17,26 @@ import math
 import numpy as np
 
 from aioli.numerics.compiling import Cube, Matrix, Vector, compiled
-from aioli.numerics.logistic import sigmoid
+from aioli.numerics.logistic import log_loss, sigmoid
 from aioli.states.boosting.growing import RIDGE
 from aioli.states.boosting.scoring import PIECE, Numbers, Steps, find_leaves
-from aioli.states.boosting.watch import watch_row
+from aioli.states.boosting.watch import watch_loss
 
-__all__ = ["MOST", "learn_rows"]
+__all__ = ["MOST_COVER", "learn_rows"]
 
-MOST = 30.0  # of a leaf's cover
+MOST_COVER = 30.0  # of a leaf: about 120 rows of which nothing is known, and more of those that are all but certain
 PART = 0.5  # of the rate of a fit
-LEAST = 0.01  # curvature of a row, however certain the trees are of it
+LEAST_CURVATURE = 0.01  # of a row, however certain the trees are of it
 FARTHEST = 2.0  # that a row moves a score by
 
 
-@compiled("void(f8[::1],i8,f8[::1])", uncounted=True)
-def find_gradient(scores: Vector, code: int, gradient: Vector) -> None:
-    """Write the gradient of the loss of a row in each of its scores. O(K)."""
+@compiled("f8(f8[::1],i8,f8[::1])", uncounted=True)
+def loss_and_gradient(scores: Vector, code: int, gradient: Vector) -> float:
+    """Return the loss of a row by its scores, and write its gradient in each of them. O(K)."""
     outputs = scores.size
     if outputs == 1:
         gradient[0] = sigmoid(scores[0]) - code
-        return
+        return log_loss(scores[0], float(code))
     top = scores[0]
     for k in range(1, outputs):
         top = max(top, scores[k])
@@ -46,6 +47,8 @@ def find_gradient(scores: Vector, code: int, gradient: Vector) -> None:
     for k in range(outputs):
         gradient[k] /= total
     gradient[code] -= 1.0
+    loss: float = math.log(total) + top - scores[code]
+    return loss
 
 
 @compiled("void(f8[:,::1],f8[:,::1],u4[::1],f8[::1],f8,f8,f8[::1])", uncounted=True)
@@ -58,8 +61,8 @@ def move_leaves(
     for tree in range(leaves.size):
         k, leaf = tree % outputs, np.uintp(leaves[tree])
         off = abs(gradient[k])
-        curvature = max(off * (1.0 - off), LEAST)
-        covers[tree, leaf] = min(covers[tree, leaf] + weight * curvature, MOST)
+        curvature = max(off * (1.0 - off), LEAST_CURVATURE)
+        covers[tree, leaf] = min(covers[tree, leaf] + weight * curvature, MOST_COVER)
         steps[k] += rate * weight * off / (covers[tree, leaf] + RIDGE)
     for k in range(outputs):
         steps[k] = rate * weight * gradient[k] * FARTHEST / max(steps[k], FARTHEST)
@@ -90,8 +93,8 @@ def learn_rows(
 ) -> int:
     """Write the scores of each row before its label, as `score_rows` does, and learn from the rows in order.
 
-    Return after how many the world has changed, where this is watched, or 0; rows behind those are not learned.
-    O(depth) a tree and row.
+    Return after how many the world has changed, where this is watched, or 0; rows behind those are neither scored nor
+    learned. O(depth) a tree and row.
     """
     outputs, trees = base.size, len(depths)
     leaves = np.empty((PIECE, trees), np.uint32)
@@ -116,8 +119,8 @@ def learn_rows(
             if weight == 0.0:
                 continue
             scores = out[t, stage]
-            changed = watches and watch_row(scores, codes[t], watched)
-            find_gradient(scores, codes[t], gradient)
+            loss = loss_and_gradient(scores, codes[t], gradient)
+            changed = watches and watch_loss(loss, weight, watched)
             move_leaves(values, covers, leaves[i], gradient, weight, PART * rate, steps)
             if changed:
                 return t + 1

@@ -26,7 +26,7 @@ class Walks(NamedTuple):
 
     Attributes
     ----------
-    columns, next
+    columns, following
         Of each tree's nodes: the column to look at, and the node to which a cell of at most the threshold goes; any
         other goes to the one behind it.
     thresholds, values, covers
@@ -36,7 +36,7 @@ class Walks(NamedTuple):
     """
 
     columns: Steps
-    next: Steps
+    following: Steps
     thresholds: Matrix
     depths: Numbers
     values: Matrix
@@ -55,17 +55,17 @@ class Walks(NamedTuple):
 
     def trees(self) -> Cube:
         """Return the trees as they are now."""
-        inner = self.next != np.arange(self.next.shape[1])
+        inner = self.following != np.arange(self.following.shape[1])
         trees = np.zeros((*inner.shape, NODE))
         trees[:, :, FEATURE] = np.where(inner, self.columns, LEAF)
         trees[:, :, THRESHOLD] = np.where(inner, self.thresholds, 0.0)
-        trees[:, :, CHILD] = np.where(inner, self.next, 0.0)
+        trees[:, :, CHILD] = np.where(inner, self.following, 0.0)
         trees[:, :, VALUE], trees[:, :, COVER] = self.values, self.covers
         return trees
 
     def score(self, base: Vector, stages: Numbers, X: Matrix, out: Cube) -> None:
         """Write the scores of each row after every stage, rows × stages × outputs."""
-        score_rows(base, self.columns, self.next, self.thresholds, self.depths, self.values, stages, X, out)
+        score_rows(base, self.columns, self.following, self.thresholds, self.depths, self.values, stages, X, out)
 
 
 @compiled("void(f8[:,:,::1],i8[::1])")
@@ -108,7 +108,7 @@ def score_rows(
     X: Matrix,
     out: Cube,
 ) -> None:
-    """Write the scores of each row after every stage, rows × stages × outputs. O(depth) a tree."""
+    """Write the scores of each row after every stage, rows × stages × outputs. O(depth) a tree and row."""
     outputs = base.size
     room = np.empty(PIECE, np.uint32)
     for first in range(0, len(X), PIECE):

@@ -1,7 +1,7 @@
 r"""The state of boosted trees on a stream: the newest rows, and a model that is fitted anew to them as rows come.
 
 The model is fitted at 32 rows, and again whenever rows have grown by half, or doubled, as `Boosting.fresh` says; beyond
-8,192 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row is
+16,384 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row is
 what the last fit says, with leaves that have learned from the rows since (`states.boosting.learning`), and both depend
 on the rows before it alone. Up to then, all fits together take about three times what the last one takes, or twice.
 
@@ -19,14 +19,14 @@ from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit
 from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, NODE, NODES
-from aioli.states.boosting.learning import MOST, learn_rows
+from aioli.states.boosting.learning import MOST_COVER, learn_rows
 from aioli.states.boosting.scoring import Walks
-from aioli.states.boosting.watch import NEWEST, WATCHED
+from aioli.states.boosting.watch import RECENT, WATCHED
 
 __all__ = ["BoostedState"]
 
 FIRST = 32  # rows before the first fit
-ROOM = 1 << 22  # bytes of the rows kept: of wide ones there are fewer
+ROOM = 1 << 24  # bytes of the rows kept: of wide ones there are fewer
 
 HEAVIEST = 1e100  # a weight that no learner takes
 
@@ -34,7 +34,7 @@ Codes = NDArray[np.int64]
 
 
 class BoostedState:
-    """Hold the newest rows with their labels and weights, and the model of the last fit.
+    """Hold the newest rows with their labels and weights, and the model: the last fit, and what leaves learned since.
 
     Parameters
     ----------
@@ -108,7 +108,7 @@ class BoostedState:
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, as if they had been there, and 0.
 
-        Of wider rows fewer are kept where they would take more than 4 MiB, and the next fit sees those alone.
+        Of wider rows fewer are kept where they would take more than 16 MiB, and the next fit sees those alone.
         """
         wider = type(self)(self.how, self.width + columns, self.outputs)
         wider._set_model(self.base, self.trees)
@@ -144,10 +144,11 @@ class BoostedState:
         """Make an equal state, whose models are fitted so."""
         given = snapshot.of("BoostedState")
         width, outputs, rows, due = (given.whole(name) for name in ("width", "outputs", "rows", "due"))
-        base, trees = given.array("base", (outputs,)), given.array("trees", (None, NODES, None))
+        # copies: arrays of a file may be read-only, which compiled code does not take
+        base, trees = given.array("base", (outputs,)).copy(), given.array("trees", (None, NODES, None)).copy()
         kept = given.array("kept", (min(rows, most_kept(how, width)), width + 2))
         if trees.shape[2] == COVER:  # in files from before there were covers: leaves learn as if they had many rows
-            trees = np.insert(trees, COVER, MOST, axis=2)
+            trees = np.insert(trees, COVER, MOST_COVER, axis=2)
         codes, weights = kept[:, -2], kept[:, -1]
         if ((codes < 0) | (codes >= max(outputs, 2)) | (codes % 1 != 0)).any():
             raise SnapshotRefused("in a BoostedState, a label of the rows kept is no class")
@@ -217,7 +218,7 @@ class BoostedState:
     def _fit_when_due(self, changed: bool) -> None:
         """Fit the model where rows have grown enough, or, to the newest alone, where the world has changed."""
         if changed:
-            self._table = self.kept[-NEWEST:].copy()
+            self._table = self.kept[-RECENT:].copy()
             self._held = self.rows = self.due = len(self._table)
             self.watched[:] = 0.0
         if self.rows == self.due:
@@ -232,7 +233,7 @@ class BoostedState:
             self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
-        self.base, self._walks = base.copy(), Walks.of(trees.copy())  # of a read-only file, too
+        self.base, self._walks = base, Walks.of(trees)
 
 
 def most_kept(how: Boosting, width: int) -> int:
