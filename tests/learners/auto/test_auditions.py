@@ -147,12 +147,12 @@ def test_what_each_companion_saves_is_weighed_as_rows_are(rng: np.random.Generat
     w = weights[since]
     assert_allclose(made.own, np.stack([own[:, since] @ w, own[:, since] ** 2 @ w**2], axis=1))
     expected = {
-        auditions.SEEN: len(w),
+        auditions.SEEN: float(len(w)),
         auditions.GAINED: w @ gains[since],
         auditions.SQUARES: w**2 @ gains[since] ** 2,
         auditions.AT_STAKE: w @ lost[since],
     }
-    assert_allclose(made.totals[list(expected)], list(expected.values()))
+    assert_allclose(made.totals[np.array(list(expected))], np.array(list(expected.values())))
 
 
 def test_a_companion_that_was_dismissed_retires_at_any_review() -> None:

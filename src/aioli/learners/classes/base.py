@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused
+from aioli.learners.announcements import Announcements
 from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
 from aioli.learners.classes.unseen_class import AllDeclared, UnseenByCounts, UnseenClass
 from aioli.learners.column_names import NamedColumns
@@ -55,6 +56,7 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         self._labels = ClassLabels(classes)
         self._widest = widest
         self._rounds, self._late = 0, 0
+        self._announced_before = False  # whether the rows being played were, so that this is not when they are heard
         self._loss = 0.0
         self._unseen = self._unseen_class()
         self._ledger = Ledger()
@@ -79,6 +81,13 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
     @abstractmethod
     def certificate(self, tight: bool = False) -> Certificate:
         """Return nats of regret proven not to have been exceeded."""
+
+    def _announced(self, rows: Checked) -> tuple[Matrix, Matrix]:
+        """Return the logarithms announced for rows whose labels come late, and what to remember of each row."""
+        return self._logits(rows), np.empty((len(rows), 0))
+
+    def _answer_late(self, announced: Announcements, codes: Codes, stakes: Vector) -> None:
+        """Learn from labels what goes by what was announced, before the rows are learned; most learners need not."""
 
     def _unseen_class(self) -> UnseenClass:
         """Return the class that stands for those which nobody has seen, before the first row."""
@@ -185,8 +194,8 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         return self._announce(self._rows(X))
 
     def _announce(self, rows: Checked) -> ClassAnnouncements:
-        logits = self._logits(rows)
-        tickets = self._ledger.issue(len(rows), self._rounds, np.zeros(len(rows)), np.empty((len(rows), 0)))
+        logits, memory = self._announced(rows)
+        tickets = self._ledger.issue(len(rows), self._rounds, np.zeros(len(rows)), memory)
         return ClassAnnouncements(tickets, logits)
 
     def _learn(
@@ -206,6 +215,9 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         if new:
             is_new[[int(np.argmax(codes == len(self._labels) + j)) for j in range(len(new))]] = True
         said = np.full((len(rows), known + self._unseen.places), -math.inf)
+        if announced is not None:
+            self._answer_late(announced.tickets, codes, stakes)
+        self._announced_before = late is not None
         self._play_rows(rows, codes, stakes, is_new, said)
         self._labels.add(new)
         log_p = self._unseen.play(said, codes, is_new)

@@ -7,13 +7,15 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import SnapshotRefused
+from aioli.learners.announcements import Announcements
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import with_budget
 from aioli.learners.classes.announcements import LateClasses
-from aioli.learners.classes.class_rows import ClassRowsLearner
+from aioli.learners.classes.class_rows import ClassRows, ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
 from aioli.learners.classes.first_two import TwoClasses
+from aioli.learners.classes.late_game import LateGame
 from aioli.learners.classes.more_than_two import ensemble_after_two
 from aioli.learners.classes.prepared_row import LearnedRow
 from aioli.learners.classes.unseen_class import AllDeclared, UnseenByRow, UnseenClass
@@ -79,6 +81,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         self._ensemble: ClassEnsemble | None = None
         self._weights: Vector = np.zeros(len(self._labels))  # of the rows of each class
         self._before = 0.0, 0.0  # of a game of two classes that went before: its loss, and its certificate
+        self._late_game = LateGame()
 
     # ---- one row
 
@@ -91,7 +94,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
         row came, or `logits` what `predict_logits` said.
         """
         ensemble = self._ensemble
-        if ensemble is not None and logits is None and announced is None and weight == 1.0 and type(x) is np.ndarray:
+        in_time = logits is None and announced is None and not self._late_game.awake
+        if ensemble is not None and in_time and weight == 1.0 and type(x) is np.ndarray:
             code = self._labels.code_of(y)
             row = ensemble.prepared() if code >= 0 else None
             if row is not None and _load(x, row.X, self._widest):
@@ -123,11 +127,28 @@ class ClassAuto(Remembering, ClassRowsLearner):
         self._ensemble = ClassEnsemble(self._experts, width, self._labels.places, self._budget)
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
+        if self._late_game.awake:
+            return self._late_game.predict(self._playing, X, self._weights)
         return np.log(self._playing.predict(X))
 
     def _play(self, X: Matrix, codes: Codes, stakes: Vector) -> Matrix:
+        if self._late_game.awake and not self._announced_before:
+            log_p = self._late_game.play(self._playing, X, codes, stakes, self._weights)
+        else:
+            log_p = np.log(self._playing.play(X, codes, stakes))
         np.add.at(self._weights, codes, stakes)
-        return np.log(self._playing.play(X, codes, stakes))
+        return log_p
+
+    def _announced(self, rows: ClassRows) -> tuple[Matrix, Matrix]:
+        if self._ensemble is None or not len(self._labels):
+            return super()._announced(rows)
+        parts = [self._late_game.announce(self._ensemble, chunk, self._weights) for _, chunk in rows]
+        log_p, memory = (np.concatenate(each) for each in zip(*parts, strict=True))
+        return self._unseen.announced(log_p), memory
+
+    def _answer_late(self, announced: Announcements, codes: Codes, stakes: Vector) -> None:
+        delays = self._ledger.delayed(announced, self._rounds).late
+        self._late_game.answer(announced.memory, codes, stakes, delays)
 
     def _add_class(self, x: Vector) -> None:  # noqa: ARG002  (the base's signature)
         self._playing.add_class()
@@ -219,6 +240,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
         parts = self._parts
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
+        if self._late_game.awake:
+            parts["late"] = self._late_game.snapshot()
         arrays = {"weights": self._weights.copy(), "before": np.array(self._before)}
         return Snapshot(type(self).__name__, {"parameters": parameters, **self._counts()}, arrays, parts)
 
@@ -229,6 +252,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
         learner = with_parameters(cls, given)
         if "ensemble" in given.parts:
             learner._ensemble = ClassEnsemble.restore(given.part("ensemble"))
+        if "late" in given.parts:
+            learner._late_game = LateGame.restore(given.part("late"))
         learner._restore_counts(given)
         learner._weights = given.array("weights", (len(learner._labels),)).copy()
         lost, proven = given.array("before", (2,)).tolist()

@@ -58,11 +58,15 @@ class Companions:
         return cls(players, ClassMixture(prior, places.count))
 
     def announce(self, said: Matrix, Z: Cube) -> Matrix:
-        """Return the probabilities of all together, for rows of which the softmax learners said this."""
+        """Return the probabilities of all together, for rows of which the softmax learners said this.
+
+        Z is what companions say, behind a first line for what the softmax learners do; whoever says nothing of a class
+        is given what is heard in its place.
+        """
         return self.mixture.announce(self._with(said, Z))
 
     def combine(self, said: Matrix, Z: Cube, codes: Codes, weights: Vector) -> Matrix:
-        """Return the probabilities announced row by row, and learn from the labels."""
+        """Return the probabilities announced row by row, as `announce` does, and learn from the labels."""
         return self.mixture.combine(self._with(said, Z), codes, weights)
 
     def add_class(self) -> None:
@@ -100,11 +104,11 @@ class Companions:
         return names
 
     def _with(self, said: Matrix, Z: Cube) -> Cube:
-        """Return the logarithms of what is said together, in front of what each companion announced."""
-        everybody = np.concatenate([np.log(said)[None], Z])
-        for abstain in self.abstaining(everybody):
+        """Write the logarithms of what is said together in front of what each companion announced; return them all."""
+        np.log(said, out=Z[0])
+        for abstain in self.abstaining(Z):
             abstain()
-        return everybody
+        return Z
 
     def abstaining(self, Z: Cube) -> list[Callable[[], None]]:
         """Return the calls that let whoever says nothing of the unseen class say what the softmax learners say.

@@ -1,6 +1,6 @@
 """The ensemble of experts behind `Auto` for many classes: who plays, what each remembers, how rows train it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import nullcontext
 from functools import partial
 from typing import Self
@@ -19,6 +19,7 @@ from aioli.learners.classes.experts import (
     require_budget,
 )
 from aioli.learners.classes.first_two import FirstTwoState
+from aioli.learners.classes.heard import Heard
 from aioli.learners.classes.prepared_row import LearnedRow, PreparedRows
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.numerics.threads import do_all, followed_by, one_blas_thread
@@ -113,17 +114,19 @@ class ClassEnsemble:
             row = self.prepared()
             row.X[...] = X
             return self.play_row(row, int(codes[0]), float(weights[0])).copy()
+        return np.concatenate([heard.whole for heard in self.played(X, codes, weights)])
+
+    def played(self, X: Matrix, codes: Codes, weights: Vector) -> Iterator[Heard]:
+        """Learn from the rows in order; yield what was said before each label, some rows at a time."""
         self._rows.forget()
-        announced = np.empty((len(X), self.classes))
         first = 0
         with one_blas_thread() if len(X) >= FEWEST else nullcontext():
             while first < len(X):
                 held = max(HELD // max(len(self.players) * self.classes, 1), FEWEST_HELD)
                 part = slice(first, first + min(REVIEW - self.rounds % REVIEW, held))
-                announced[part] = self._play_block(X[part], codes[part], weights[part])
+                yield self._play_block(X[part], codes[part], weights[part])
                 first += len(X[part])
                 self._count_in(len(X[part]))
-        return announced
 
     def prepared(self) -> LearnedRow:
         """Return room for a single row, and all that it takes to play it."""
@@ -143,39 +146,48 @@ class ClassEnsemble:
 
     def predict(self, X: Matrix) -> Matrix:
         """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
-        if len(X) == 1:
-            return self._rows.predict(self, X)
+        return self._rows.predict(self, X) if len(X) == 1 else self.consult(X).whole
+
+    def consult(self, X: Matrix) -> Heard:
+        """Return what is said of rows, each as if it came next; changes nothing."""
         plain = self.bases.peek(X)
         seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()} | {ROW: X}
         below, above = self._room(len(X))
-        for player, out in zip(self._everybody, [*below, *above], strict=True):
+        for player, out in zip(self._everybody, [*below, *above[1:]], strict=True):
             player.state.consult(seen[player.reads], out)
         said = self.mixture.announce(below)
-        return said if self.companions is None else self.companions.announce(said, above)
+        if self.companions is not None:
+            said = self.companions.announce(said, above)
+        return self._heard(said, below, above)
 
-    def _play_block(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
+    def _play_block(self, X: Matrix, codes: Codes, weights: Vector) -> Heard:
         plain = self.bases.of_rows(X)
         seen = {name: view.of_rows(plain[view.base]) for name, view in self.views.items()} | {ROW: X}
         below, above = self._room(len(X))
         said, combine = self.mixture.prepared(below, codes, weights)
         calls = [
             partial(player.state.play, seen[player.reads], codes, weights, out)
-            for player, out in zip(self._everybody, [*below, *above], strict=True)
+            for player, out in zip(self._everybody, [*below, *above[1:]], strict=True)
         ]
         here = len(self.players)
         widest_first = sorted(range(here), key=lambda i: -self.players[i].state.width)
         together = followed_by(combine, [calls[i] for i in widest_first])
         do_all([*calls[here:], *together], side_by_side=len(X) >= WORTHWHILE)  # a forest takes the longest
-        return said if self.companions is None else self.companions.combine(said, above, codes, weights)
+        if self.companions is not None:
+            said = self.companions.combine(said, above, codes, weights)
+        return self._heard(said, below, above)
 
     @property
     def _everybody(self) -> list[Player]:
         return [*self.players, *([] if self.companions is None else self.companions.players)]
 
     def _room(self, rows: int) -> tuple[Cube, Cube]:
-        """Return room for what the players, and what the companions announce."""
+        """Return room for what the players say, and for what they say together and the companions say beside it."""
         here = len(self.players)
-        return np.empty((here, rows, self.classes)), np.empty((len(self._everybody) - here, rows, self.classes))
+        return np.empty((here, rows, self.classes)), np.empty((1 + len(self._everybody) - here, rows, self.classes))
+
+    def _heard(self, said: Matrix, below: Cube, above: Cube) -> Heard:
+        return Heard(said, [player.expert.name for player in self._everybody], below, above)
 
     # ---- who plays
 

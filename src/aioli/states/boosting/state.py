@@ -1,9 +1,10 @@
 r"""The state of boosted trees on a stream: the newest rows, and a model that is fitted anew to them as rows come.
 
 The model is fitted at 32 rows, and again whenever rows have grown by half, or doubled, as `Boosting.fresh` says; beyond
-16,384 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row is
-what the last fit says, with leaves that have learned from the rows since (`states.boosting.learning`), and both depend
-on the rows before it alone. Up to then, all fits together take about three times what the last one takes, or twice.
+16,384 rows it is fitted to so many of the newest, each time that this part of them is new. What is announced of a row
+is what the last fit says, with leaves that have learned from the rows since (`states.boosting.learning`), and both
+depend on the rows before it alone. Up to then, all fits together take about three times what the last one takes, or
+twice.
 
 Where losses say that the world has changed (`states.boosting.watch`), all rows but the newest 64 are forgotten: the
 model is fitted to these at once, and again as they grow.
