@@ -7,7 +7,7 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from aioli.errors import SnapshotRefused
-from aioli.learners.auto.absences import Absences
+from aioli.learners.auto.absences import MOST, Absences
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.mixture import Mixture
@@ -115,3 +115,12 @@ def test_a_mixture_of_other_members_or_stackers_is_refused(other: Mixture) -> No
     wrong = Snapshot("BendingEnsemble", parts={**absences.snapshots(mixture), "without1": other.snapshot()})
     with pytest.raises(SnapshotRefused, match="without a companion"):
         absences.recall(wrong, mixture, [True, True, True])
+
+
+def test_of_very_many_companions_nothing_is_known_one_by_one() -> None:
+    count = MOST + 1
+    mixture = Mixture(np.full(1 + count, 1.0 / (1 + count)))
+    absences = Absences([[1 + i] for i in range(count)], mixture)
+    assert not absences.known
+    absences.begin(mixture, [True] * count)
+    assert not absences.snapshots(mixture)

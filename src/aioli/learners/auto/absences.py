@@ -11,7 +11,9 @@ from aioli.snapshots.tree import Snapshot
 from aioli.states.mixture.mixture import Mixture
 from aioli.states.mixture.mixture_loops import combine_rows
 
-__all__ = ["Absences"]
+__all__ = ["MOST", "Absences"]
+
+MOST = 16  # companions; of more, the mixtures without one would take longer than the companions themselves
 
 
 class Absences:
@@ -20,6 +22,7 @@ class Absences:
     They hear the same log-odds as the mixture that is heard, and cost a microsecond a row: shares and stackers are
     small beside what companions do. They only judge: where a companion retires, its members leave the mixture that is
     heard, whose bounds then stay (`states.mixture.mixture`), and the absences of the others begin anew from it.
+    Of more than 16 companions nothing is known one by one.
 
     Parameters
     ----------
@@ -30,12 +33,14 @@ class Absences:
     """
 
     def __init__(self, members: Sequence[Sequence[int]], mixture: Mixture) -> None:
-        self._members = members
+        self.known = len(members) <= MOST
+        self._members = members if self.known else []
         self.begin(mixture, [True] * len(members))
 
     def begin(self, mixture: Mixture, playing: Sequence[bool]) -> None:
         """Go on from the mixture that is heard: of each companion that plays, the members retire from a copy of it."""
-        self._playing = np.array(playing)
+        playing = playing if self.known else []
+        self._playing = np.array(playing, dtype=np.bool_)
         self._buffers: Matrix = np.tile(mixture.buffer, (len(self._members), 1))
         for buffer, members, plays in zip(self._buffers, self._members, playing, strict=True):
             if plays:

@@ -248,8 +248,13 @@ class MixedMembers:
         return answered
 
     def _answered_without(self, Z: Matrix, y: Vector, weights: Vector) -> Matrix | None:
-        """Return the log-odds of each row before its label without each companion; None where labels come late."""
-        return self._absences.answer(Z, y, weights) if self._in_time else None
+        """Return the log-odds of each row before its label without each companion; None where that is not known."""
+        return self._absences.answer(Z, y, weights) if self._alone_known else None
+
+    @property
+    def _alone_known(self) -> bool:
+        """Whether it is known what the whole would announce without each companion: not where labels come late."""
+        return self._in_time and self._absences.known
 
     def _review_when_due(self) -> None:
         """Retire companions that are not worth their time; let them begin anew much later, or when losses rise."""
@@ -261,7 +266,7 @@ class MixedMembers:
         elif any(playing):
             dismissed = [companion is not None and companion.dismissed for companion in self.companions]
             unheard = self._combination.negligible()
-            leaving = self._auditions.retiring(playing, dismissed, unheard, self._in_time)
+            leaving = self._auditions.retiring(playing, dismissed, unheard, self._alone_known)
             if leaving:
                 self._retire(leaving)
 
