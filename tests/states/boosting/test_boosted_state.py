@@ -141,6 +141,8 @@ def test_a_class_that_comes_later_is_next_to_impossible_until_the_next_fit() -> 
         {"trees": lambda trees: np.where((np.arange(NODE) == FEATURE) & (trees >= 0), 99.0, trees)},
         {"trees": lambda trees: np.where((np.arange(NODE) == FEATURE) & (trees >= 0), 0.5, trees)},
         {"trees": lambda trees: np.where(np.arange(NODE) == VALUE, math.nan, trees)},
+        {"trees": lambda trees: np.where(np.arange(NODE) == VALUE, 1e308, trees)},
+        {"trees": lambda trees: np.where((np.arange(NODE) == FEATURE) & (trees >= 0), math.inf, trees)},
         {"trees": lambda trees: np.where(np.arange(NODE) == COVER, -0.1, trees)},
         {"trees": lambda trees: trees[:, :, :3]},
         {"trees": lambda trees: trees[:-1]},
@@ -172,3 +174,10 @@ def test_counts_that_cannot_be_are_refused(name: str, value: int) -> None:
     whole = state.snapshot()
     with pytest.raises(SnapshotRefused):
         BoostedState.restore(Snapshot(whole.kind, {**whole.values, name: value}, whole.arrays), THOROUGH)
+
+
+def test_a_width_that_no_memory_has_allocates_nothing_before_rows_come() -> None:
+    empty = BoostedState(THOROUGH, 4, 1).snapshot()
+    arrays = {**empty.arrays, "kept": np.empty((0, 10**12 + 2))}
+    state = BoostedState.restore(Snapshot(empty.kind, {**empty.values, "width": 10**12}, arrays), THOROUGH)
+    assert state.bytes < 10_000

@@ -238,7 +238,15 @@ def test_merged_mixtures_keep_all_their_shares_in_a_file(heard: int) -> None:
     assert np.array_equal(Mixture.restore(merged.snapshot()).upper, merged.upper)
 
 
-@pytest.mark.parametrize(("name", "values"), [("memory", [-10.0, 0.0, 0.0]), ("upper", [1.5, -0.5, 0.0, 0.0])])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("memory", [-10.0, 0.0, 0.0]),
+        ("upper", [1.5, -0.5, 0.0, 0.0]),
+        ("upper", [0.0, 0.0, 0.0, 0.0]),
+        ("shares", [0.0, 0.0]),
+    ],
+)
 def test_numbers_that_no_rows_can_have_led_to_are_refused(name: str, values: list[float]) -> None:
     given = Mixture(np.ones(2)).snapshot()
     with pytest.raises(SnapshotRefused):

@@ -19,7 +19,7 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit
-from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, NODE, NODES
+from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, NODE, NODES, VALUE
 from aioli.states.boosting.learning import MOST_COVER, learn_rows
 from aioli.states.boosting.scoring import Walks
 from aioli.states.boosting.watch import RECENT, WATCHED
@@ -30,6 +30,7 @@ FIRST = 32  # rows before the first fit
 ROOM = 1 << 24  # bytes of the rows kept: of wide ones there are fewer
 
 HEAVIEST = 1e100  # a weight that no learner takes
+BOLDEST = 1e6  # that no leaf says: a fit gives it at most 1, and a row moves it by at most 2
 
 Codes = NDArray[np.int64]
 
@@ -56,7 +57,7 @@ class BoostedState:
         self._walks = Walks.of(np.empty((0, NODES, NODE)))  # no trees where no fit has seen two classes
         self.watches = True  # whether the losses are watched
         self.watched: Vector = np.zeros(WATCHED)
-        self._table: Matrix = np.empty((2 * FIRST, width + 2))  # rows, their labels and weights
+        self._table: Matrix = np.empty((0, width + 2))  # rows, their labels and weights
         self._held = 0  # rows of the table
 
     @property
@@ -246,9 +247,11 @@ def _require_trees(trees: Cube, width: int) -> None:
     """Refuse trees of which a row would not find its way to a leaf, or not learn there."""
     if trees.shape[2] != NODE:
         raise SnapshotRefused(f"in a BoostedState, a node has {trees.shape[2]} numbers, not {NODE}")
+    if not np.isfinite(trees).all() or (np.abs(trees[:, :, VALUE]) > BOLDEST).any():
+        raise SnapshotRefused("in a BoostedState, a leaf says what none can")
     feature, child, places = trees[:, :, FEATURE], trees[:, :, CHILD], np.arange(NODES)
     inner = feature != LEAF
     fits = (feature >= 0) & (feature < width) & (feature % 1 == 0) & (child % 1 == 0) & (child > places)
     learns = (trees[:, :, COVER] >= 0.0).all()
-    if not (learns and np.isfinite(trees).all() and ((fits & (child < NODES - 1)) | ~inner).all()):
+    if not (learns and ((fits & (child < NODES - 1)) | ~inner).all()):
         raise SnapshotRefused("in a BoostedState, a tree leads nowhere")

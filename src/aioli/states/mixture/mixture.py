@@ -149,6 +149,8 @@ class Mixture:
         mixture.prior[:] = prior
         mixture.shares[:] = given.totals("shares", prior.shape)
         mixture.upper[: 1 + heard] = given.totals("upper", (1 + heard,))
+        if not (mixture.shares.sum() > 0.0 and mixture.upper.sum() > 0.0):
+            raise SnapshotRefused("in a Mixture, nobody has a share")
         mixture.memory[:MEMORIES] = given.array("memory", (MEMORIES,))
         if not mixture.memory[TIME] >= 0.0:
             raise SnapshotRefused(f"in a Mixture, {mixture.memory[TIME]:g} rows have come")
