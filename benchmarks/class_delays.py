@@ -37,12 +37,12 @@ class Player(Protocol):
 
 
 class Auto:
-    """`Auto` with its classes declared; `forgetful` learns late labels as if they had come in time."""
+    """`Auto` with its classes declared; `as_in_time` learns late labels as if they had come in time."""
 
-    def __init__(self, classes: int, forgetful: bool = False) -> None:
+    def __init__(self, classes: int, as_in_time: bool = False) -> None:
         self.learner = ClassAuto(classes=list(range(classes)))
-        if forgetful:
-            self.learner._late_game = _Deaf()
+        if as_in_time:
+            self.learner._late_game = _LearnsNothing()
 
     def predict(self, X: Matrix) -> Matrix:
         """Announce the rows."""
@@ -54,7 +54,7 @@ class Auto:
         self.learner.learn_many(X, codes, announced=self.announced)
 
 
-class _Deaf(LateGame):
+class _LearnsNothing(LateGame):
     def answer(self, *_: object) -> None:
         """Learn nothing from announcements."""
 
@@ -117,7 +117,7 @@ class ScaledSGD:
 
 PLAYERS: dict[str, Callable[[int], Player]] = {
     "Auto": Auto,
-    "as if in time": lambda classes: Auto(classes, forgetful=True),
+    "as if in time": lambda classes: Auto(classes, as_in_time=True),
     "class shares": Shares,
     "River softmax": RiverSoftmax,
     "scaled SGD": ScaledSGD,

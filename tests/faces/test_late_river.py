@@ -230,3 +230,12 @@ def test_only_so_many_rows_are_kept_and_the_oldest_goes_first() -> None:
     kept.drop("a")
     assert kept.oldest("a") is None
     assert len(kept) == 2
+
+
+def test_the_third_label_may_come_late() -> None:
+    model, rows = AIOLIClassifier(), [{"a": float(i)} for i in range(6)]
+    for x in rows:
+        model.predict_proba_one(x)
+    for x, label in zip(rows, [0, 1, 0, 2, 0, 1], strict=True):
+        model.learn_one(x, label)
+    assert set(model.predict_proba_one(rows[0])) == {0, 1, 2}

@@ -52,8 +52,8 @@ class Announcements:
     logits
         The log-odds announced.
     memory
-        The log-odds of a mixture's experts, and what else it needs (`states.mixture.late`), a row each; no columns for
-        a learner that is no mixture.
+        The log-odds of a mixture's experts, and what else it needs (`states.mixture.late`), a row each; of many classes
+        the logarithms of probabilities (`learners.classes.late_game`); no columns for a learner that is no mixture.
     """
 
     learner: int

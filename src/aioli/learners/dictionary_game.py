@@ -107,7 +107,8 @@ class DictionaryGame:
             side = None
         if announced is not None:
             self._learn(tuple(x), numbers_of(x)[None, :], [y], None if w == 1.0 else [w], announced)
-            self.waiting.drop(content_of(x))
+            if self.many is None:  # else it was the third label, with which nobody waits any more
+                self.waiting.drop(content_of(x))
             self._heard_late = True
         elif side is not None and w == 1.0 and x.keys() <= self.columns.keys():
             self.learner.learn(self._row(x), side)

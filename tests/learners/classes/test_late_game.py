@@ -2,12 +2,15 @@
 
 import itertools
 import pickle
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from aioli import ClassAuto
+from aioli import Auto, ClassAuto
+from aioli.errors import AnnouncementRefused
 from aioli.learners.classes import late_game
 from aioli.learners.classes.announcements import ClassAnnouncements
 from aioli.numerics.compiling import Matrix
@@ -113,3 +116,41 @@ def test_of_very_many_classes_announcements_keep_the_whole_alone(monkeypatch: py
     learner = ClassAuto(classes=[0, 1, 2])
     played(learner, X, codes, 20)
     assert learner.announce_many(X[:1]).tickets.memory.shape[1] == 2 + 3 * 3 < wide
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda memory: np.where(np.arange(memory.shape[1]) == 5, np.nan, memory),
+        lambda memory: np.where(np.arange(memory.shape[1]) == 2, -1e308, memory),
+        lambda memory: np.where(np.arange(memory.shape[1]) > 4, 1e300, memory),
+        lambda memory: np.where(np.arange(memory.shape[1]) == 0, 2.0**40, memory),
+        lambda memory: np.where(np.arange(memory.shape[1]) == 1, 0.0, memory),
+        lambda memory: memory[:, :7],
+    ],
+)
+def test_damaged_announcements_are_refused_and_nothing_is_learned(damage: Callable[[Matrix], Matrix]) -> None:
+    X, codes = in_runs(200, 10)
+    learner = ClassAuto(classes=[0, 1, 2])
+    played(learner, X[:100], codes[:100], 20)
+    announced = learner.announce_many(X[100:110])
+    tickets = replace(announced.tickets, memory=np.ascontiguousarray(damage(announced.tickets.memory)))
+    before = to_bytes(learner.snapshot())
+    with pytest.raises(AnnouncementRefused):
+        learner.learn_many(X[100:110], np.zeros(10, int), announced=replace(announced, tickets=tickets))
+    assert to_bytes(learner.snapshot()) == before
+    learner.learn_many(X[100:110], codes[100:110], announced=announced)
+    assert np.isfinite(learner.loss)
+
+
+def test_an_announcement_of_two_classes_is_refused() -> None:
+    two, many = Auto(), ClassAuto(classes=[0, 1, 2])
+    many.learn([1.0], 0)
+    with pytest.raises(AnnouncementRefused, match="two classes"):
+        many.learn([1.0], 1, announced=two.announce([1.0]))  # type: ignore[arg-type]
+
+
+def test_announcements_in_files_know_experts_by_their_places() -> None:
+    assert len(late_game.NAMES) == len(set(late_game.NAMES))
+    assert late_game.NAMES[0] == "Auto of the first two classes"
+    assert late_game.NAMES[-3:] == ["naive Bayes", "forest", "boosting"]  # a new expert stands behind these

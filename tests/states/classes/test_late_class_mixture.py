@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.outcomes.class_labels import Codes
-from aioli.states.classes.late import COUNTED, EXPERTS, LONGEST, RATE, WHOLE, LateClassMixture
+from aioli.states.classes.late import AWAKE, COUNTED, EXPERTS, GIVEN, LONGEST, RATE, WHOLE, LateClassMixture
 
 NAMES = ["first", "second", "third", "away"]
 PLAYING = NAMES[:3]
@@ -111,10 +111,16 @@ def test_a_snapshot_goes_on_and_a_damaged_one_is_refused() -> None:
     assert_allclose(fewer.shares[:-1] / fewer.shares[WHOLE], mixture.shares / mixture.shares[WHOLE])
     with pytest.raises(SnapshotRefused, match="not those of this version"):
         LateClassMixture.restore(file, NAMES[:2])
-    numbers = mixture.numbers.copy()
-    numbers[RATE] = 0.0
-    with pytest.raises(SnapshotRefused, match="rate"):
-        LateClassMixture.restore(replace(file, arrays={**file.arrays, "numbers": numbers}), NAMES)
-    numbers[RATE], numbers[LONGEST] = 1.0, -1.0
-    with pytest.raises(SnapshotRefused, match="rate"):
-        LateClassMixture.restore(replace(file, arrays={**file.arrays, "numbers": numbers}), NAMES)
+    for name, place, value in [
+        ("numbers", RATE, 0.0),
+        ("numbers", RATE, 1.5),
+        ("numbers", AWAKE, -3.0),
+        ("numbers", LONGEST, -1.0),
+        ("numbers", GIVEN, -0.1),
+        ("shares", WHOLE, 5.0),
+        ("shares", WHOLE, -1.0),
+    ]:
+        damaged: Vector = np.array(file.arrays[name], dtype=np.float64)
+        damaged[place] = value
+        with pytest.raises(SnapshotRefused):
+            LateClassMixture.restore(replace(file, arrays={**file.arrays, name: damaged}), NAMES)

@@ -23,7 +23,7 @@ class ClassAnnouncements:
     Attributes
     ----------
     tickets
-        The number of each announcement, as of two classes (`aioli.Announcements`).
+        The number of each announcement, and what a mixture must remember of it (`aioli.Announcements`).
     logits
         The logarithms of the probabilities announced, one column a class; -inf for classes that were not known then.
     """

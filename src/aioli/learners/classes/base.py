@@ -7,7 +7,7 @@ from typing import Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from aioli.errors import ParameterRefused
+from aioli.errors import UNCHANGED, AnnouncementRefused, ParameterRefused
 from aioli.learners.announcements import Announcements
 from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
 from aioli.learners.classes.unseen_class import AllDeclared, UnseenByCounts, UnseenClass
@@ -56,7 +56,8 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
         self._labels = ClassLabels(classes)
         self._widest = widest
         self._rounds, self._late = 0, 0
-        self._announced_before = False  # whether the rows being played were, so that this is not when they are heard
+        # whether the rows being played had been announced: their labels then teach by what was announced
+        self._announced_before = False
         self._loss = 0.0
         self._unseen = self._unseen_class()
         self._ledger = Ledger()
@@ -208,6 +209,8 @@ class PlaysClasses(NamedColumns, Generic[Checked]):
             if logits is not None:
                 message = "logits and announced came together; announced alone says all (nothing was learned)"
                 raise ParameterRefused(message, parameter="logits", value=logits)
+            if not isinstance(announced, ClassAnnouncements):
+                raise AnnouncementRefused("the announcements are of a learner of two classes" + UNCHANGED)
             self._ledger.check(announced.tickets, len(rows))
             logits = announced.logits
         late = None if logits is None else self._unseen.as_announced(logits, len(rows), known)

@@ -110,14 +110,17 @@ class ClassEnsemble:
 
     def play(self, X: Matrix, codes: Codes, weights: Vector) -> Matrix:
         """Learn from the rows in order; return the probabilities of the classes before each label."""
-        if len(X) == 1:
-            row = self.prepared()
-            row.X[...] = X
-            return self.play_row(row, int(codes[0]), float(weights[0])).copy()
         return np.concatenate([heard.whole for heard in self.played(X, codes, weights)])
 
     def played(self, X: Matrix, codes: Codes, weights: Vector) -> Iterator[Heard]:
         """Learn from the rows in order; yield what was said before each label, some rows at a time."""
+        if len(X) == 1:
+            row = self.prepared()
+            row.X[...] = X
+            said = row.play(int(codes[0]), float(weights[0])).copy()
+            yield self._heard(said, row.below.copy(), row.above.copy())
+            self._count_in(1)
+            return
         self._rows.forget()
         first = 0
         with one_blas_thread() if len(X) >= FEWEST else nullcontext():
@@ -146,10 +149,12 @@ class ClassEnsemble:
 
     def predict(self, X: Matrix) -> Matrix:
         """Return the probabilities of the classes, for each row as if it came next; changes nothing."""
-        return self._rows.predict(self, X) if len(X) == 1 else self.consult(X).whole
+        return self.consult(X).whole
 
     def consult(self, X: Matrix) -> Heard:
         """Return what is said of rows, each as if it came next; changes nothing."""
+        if len(X) == 1:
+            return self._heard(*self._rows.consult(self, X))
         plain = self.bases.peek(X)
         seen = {name: view.of_rows(plain[view.base], peek=True) for name, view in self.views.items()} | {ROW: X}
         below, above = self._room(len(X))

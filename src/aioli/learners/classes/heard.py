@@ -20,7 +20,7 @@ class Heard(NamedTuple):
         Of those who play.
     below, above
         The logarithms of what the softmax learners say, and of what they say together and the companions say beside it:
-        players × rows × classes.
+        players × rows × classes. The first line of `above` means nothing where there are no companions.
     """
 
     whole: Matrix

@@ -4,6 +4,7 @@ from typing import Self
 
 import numpy as np
 
+from aioli.errors import UNCHANGED, AnnouncementRefused
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, FIRST_TWO
 from aioli.learners.classes.heard import Heard
@@ -14,12 +15,15 @@ from aioli.states.classes.late import COUNTED, EXPERTS, WHOLE, LateClassMixture
 
 __all__ = ["LateGame"]
 
-NAMES = [expert.name for expert in (*CLASS_EXPERTS, FIRST_TWO)]
+# Announcements in files know an expert by its place here: a new one stands at the end of CLASS_EXPERTS, and none goes.
+NAMES = [expert.name for expert in (FIRST_TWO, *CLASS_EXPERTS)]
 MOST_KEPT = 4096  # numbers of an announcement beyond which only the whole is kept: with a thousand classes, say
 
 # an announcement's memory: which experts it holds, a bit each, and of how many classes; then the logarithms of what was
 # announced, of the whole, of the shares of the classes, and of each of these experts in the order of their bits
 HELD, CLASSES, FIRST = range(3)
+SMALLEST, ROUNDED = -750.0, 1e-6  # the logarithm of a probability above 0 lies between these
+FOREIGN = "the announcements are of another kind of learner" + UNCHANGED
 
 
 class LateGame:
@@ -72,22 +76,28 @@ class LateGame:
 
     def answer(self, memory: Matrix, codes: Codes, weights: Vector, delays: Vector) -> None:
         """Learn from labels, from what announcements remember; one that remembers nothing teaches nothing."""
-        if memory.shape[1] <= FIRST:
+        if memory.shape[1] <= FIRST or not (self.awake or delays.any()):
             return
         told = np.isfinite(memory[:, HELD])  # those announced before the first row remember nothing
         memory, codes, weights, delays = memory[told], codes[told], weights[told], delays[told]
         members = np.zeros((len(codes), EXPERTS + len(NAMES)))
         said = np.zeros(len(codes))
         kinds, kind_of = np.unique(memory[:, :FIRST], axis=0, return_inverse=True)
+        if not ((kinds >= (0, 1)) & (kinds < (1 << len(NAMES), memory.shape[1]))).all():
+            raise AnnouncementRefused(FOREIGN)
         for kind, (held, classes) in enumerate(kinds.astype(np.int64).tolist()):
             rows = np.flatnonzero(kind_of.reshape(-1) == kind)
             places = [EXPERTS + i for i in range(len(NAMES)) if held >> i & 1]
+            if FIRST + (3 + len(places)) * classes > memory.shape[1]:
+                raise AnnouncementRefused(FOREIGN)
             own = memory[rows, FIRST : FIRST + (3 + len(places)) * classes].reshape(len(rows), -1, classes)
             # a class that nobody had seen then stood behind those known
             of_label = own[np.arange(len(rows)), :, np.minimum(codes[rows], classes - 1)]
             members[rows] = of_label[:, 1][:, None]
             members[rows[:, None], np.array([WHOLE, COUNTED, *places])] = of_label[:, 1:]
             said[rows] = of_label[:, 0]
+        if not ((said >= SMALLEST) & (said <= ROUNDED)).all() or not (members <= ROUNDED).all():
+            raise AnnouncementRefused(FOREIGN)
         self._mixture.answer(said, members, weights, delays)
 
     def _mix(self, heard: Heard, whole: Matrix, counts: Vector) -> Matrix:

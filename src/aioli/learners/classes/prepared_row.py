@@ -38,6 +38,8 @@ class PreparedRow(ABC):
     ----------
     X, announced
         The row, to be written before the calls, and the probabilities that they end in, which the next row overwrites.
+    below, above
+        What `Heard` calls so; the next row overwrites them too.
     """
 
     def __init__(self, whole: Ensemble) -> None:
@@ -50,9 +52,11 @@ class PreparedRow(ABC):
             seen[name], see = self._view(view, plain[view.base])
             if seen[name] is not plain[view.base]:
                 calls.append(see)
-        below = np.empty((len(players), 1, mixture.classes))
-        above = np.empty((1 + (len(companions.players) if companions is not None else 0), 1, mixture.classes))
-        everybody = [*players, *(companions.players if companions is not None else [])]
+        self.below: Cube = np.empty((len(players), 1, mixture.classes))
+        beside = [] if companions is None else companions.players
+        self.above: Cube = np.empty((1 + len(beside), 1, mixture.classes))
+        below, above = self.below, self.above
+        everybody = [*players, *beside]
         for player, out in zip(everybody, [*below, *above[1:]], strict=True):
             calls.append(self._say(player, seen[player.reads], out))
         self.announced, combine = self._combine(mixture, below)
@@ -153,14 +157,14 @@ class PreparedRows:
             learned = self._learned = LearnedRow(whole)
         return learned
 
-    def predict(self, whole: Ensemble, X: Matrix) -> Matrix:
-        """Return the probabilities of the only row of X; each thread takes a row of its own, and hands it back."""
+    def consult(self, whole: Ensemble, X: Matrix) -> tuple[Matrix, Cube, Cube]:
+        """Return what is said of the only row of X; each thread takes a row of its own, and hands it back."""
         spare = self._spare  # a list that is replaced takes back what nobody will use
         try:
             row = spare.pop()
         except IndexError:
             row = PredictedRow(whole)
         row.X[...] = X
-        said = row.predict().copy()
+        said = row.predict().copy(), row.below.copy(), row.above.copy()
         spare.append(row)
         return said

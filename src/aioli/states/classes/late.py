@@ -103,7 +103,10 @@ class LateClassMixture:
         answer_rows(self.prior, self.shares, self.numbers, said, np.ascontiguousarray(members), weights, delays)
 
     def cost(self, member: int) -> float:
-        """Return the most that what was announced can have lost over a member, in nats; labels in time before not."""
+        """Return the most, in nats, that what was announced can have lost over a member since the first late label.
+
+        Of a row that weighs more than 1 only a part of 1 counts.
+        """
         n = self.numbers
         return float(n[GAP] + (n[GIVEN] - math.log(self.prior[member])) / n[RATE])
 
@@ -120,8 +123,10 @@ class LateClassMixture:
         shares, numbers = given.totals("shares", (EXPERTS + len(known),)), given.array("numbers", (NUMBERS,))
         if not set(known) <= set(made.names) or len(set(known)) < len(known):
             raise SnapshotRefused(f"in a LateClassMixture, the experts are {known}, not those of this version")
-        if not (0.0 < numbers[RATE] <= 1.0 and numbers[LONGEST] >= 0.0 and shares.sum() > 0.0):
-            raise SnapshotRefused("in a LateClassMixture, a rate is not above 0, or no member has a share")
+        if not (0.0 < numbers[RATE] <= 1.0 and abs(shares.sum() - 1.0) <= 1e-6):
+            raise SnapshotRefused("in a LateClassMixture, the rate is not above 0, or the shares do not add up to 1")
+        if numbers[AWAKE] not in (0.0, 1.0) or not (numbers[[LONGEST, GREATEST, GIVEN]] >= 0.0).all():
+            raise SnapshotRefused("in a LateClassMixture, a number is below what it can be")
         made.shares[:EXPERTS], made.shares[made.places(known)] = shares[:EXPERTS], shares[EXPERTS:]
         if len(known) < len(made.names):
             made.shares /= made.shares.sum()
