@@ -46,20 +46,23 @@ class LateGame:
         `counts` is how many rows of each class there were.
         """
         heard = self._of_few(ensemble.consult(X))
-        whole, counted = np.log(heard.whole), self._counted(counts, ensemble.classes)
-        said = self._mix(heard, whole, counted) if self.awake else whole
+        whole, counted, Z = np.log(heard.whole), self._counted(counts, ensemble.classes), heard.Z
         places = self._mixture.places(heard.names)
-        held = float(np.bitwise_or.reduce(1 << (places - EXPERTS), initial=0))
-        in_order = np.argsort(places)
-        shares = np.log((counted + 0.5) / (counted.sum() + 0.5 * counted.size))
-        members = [said, whole, np.broadcast_to(shares, whole.shape), *heard.Z[in_order]]
-        about = np.tile([held, float(ensemble.classes)], (len(X), 1))
-        return said, np.concatenate([about, *members], axis=1)
+        said = self._mixture.announce(whole, counted, places, Z) if self.awake else whole
+        rows, classes = whole.shape
+        memory = np.empty((rows, FIRST + (3 + len(Z)) * classes))
+        memory[:, HELD], memory[:, CLASSES] = sum(1 << place - EXPERTS for place in places.tolist()), classes
+        kept = memory[:, FIRST:].reshape(rows, -1, classes)
+        kept[:, 0], kept[:, 1] = said, whole
+        kept[:, 2] = np.log((counted + 0.5) / (counted.sum() + 0.5 * classes))
+        kept[:, 3:] = Z[np.argsort(places)].transpose(1, 0, 2)
+        return said, memory
 
     def predict(self, ensemble: ClassEnsemble, X: Matrix, counts: Vector) -> Matrix:
         """Return the logarithms that `announce` announces."""
         heard = self._of_few(ensemble.consult(X))
-        return self._mix(heard, np.log(heard.whole), self._counted(counts, ensemble.classes))
+        given = np.log(heard.whole), self._counted(counts, ensemble.classes), self._mixture.places(heard.names), heard.Z
+        return self._mixture.announce(*given)
 
     def play(self, ensemble: ClassEnsemble, X: Matrix, codes: Codes, weights: Vector, counts: Vector) -> Matrix:
         """Learn from rows in order, whose labels come in time; return the logarithms announced before each label."""
@@ -99,9 +102,6 @@ class LateGame:
         if not ((said >= SMALLEST) & (said <= ROUNDED)).all() or not (members <= ROUNDED).all():
             raise AnnouncementRefused(FOREIGN)
         self._mixture.answer(said, members, weights, delays)
-
-    def _mix(self, heard: Heard, whole: Matrix, counts: Vector) -> Matrix:
-        return self._mixture.announce(whole, counts, self._mixture.places(heard.names), heard.Z)
 
     def _of_few(self, heard: Heard) -> Heard:
         """Return what is heard, without the experts where classes are so many that announcements would be large."""

@@ -59,6 +59,7 @@ class LateClassMixture:
 
     def __init__(self, names: Sequence[str]) -> None:
         self.names = [*names]
+        self._places = {name: EXPERTS + i for i, name in enumerate(names)}
         each = (1.0 - WHOLE_PRIOR - COUNTED_PRIOR) / max(len(self.names), 1)
         self.prior: Vector = np.array([WHOLE_PRIOR, COUNTED_PRIOR, *[each] * len(self.names)])
         self.prior /= self.prior.sum()
@@ -73,7 +74,7 @@ class LateClassMixture:
 
     def places(self, names: Sequence[str]) -> Codes:
         """Return the places of experts among the members."""
-        return np.array([EXPERTS + self.names.index(name) for name in names], dtype=np.int64)
+        return np.array([self._places[name] for name in names], dtype=np.int64)
 
     def announce(self, whole: Matrix, counts: Vector, places: Codes, Z: Cube) -> Matrix:
         """Return the logarithms announced of rows; all that is said comes in logarithms. O(experts K) a row.
