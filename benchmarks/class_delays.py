@@ -100,7 +100,7 @@ class ScaledSGD:
     def __init__(self, classes: int) -> None:
         self.classes, self.begun = classes, False
         self.scaler = importlib.import_module("sklearn.preprocessing").StandardScaler()
-        self.model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss")
+        self.model = importlib.import_module("sklearn.linear_model").SGDClassifier(loss="log_loss", random_state=0)
 
     def predict(self, X: Matrix) -> Matrix:
         """Ask it, once it has seen a batch."""
