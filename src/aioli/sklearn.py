@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.evaluate.run import widen
+from aioli.learners.all_or_nothing import all_or_nothing
 from aioli.learners.batch.any_order import learn_in_any_order, plan_for
 from aioli.learners.batch.averaging import average_log_probabilities
 from aioli.learners.batch.batch_models import BatchModels, as_dense, is_affordable
@@ -17,7 +18,7 @@ from aioli.learners.protocol import AnyLearner, ClassLearner, Learner, knows_cla
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import softplus_many
 from aioli.outcomes.class_labels import Codes
-from aioli.sklearn_checks import all_or_nothing, as_weights, check_class_weight, check_classes, check_taught
+from aioli.sklearn_checks import as_weights, check_class_weight, check_classes, check_known, check_taught
 from aioli.sklearn_learners import centre_of, fresh_learner, mean_log_odds, mean_probability, plain_labels
 from aioli.sklearn_parts import ClassifierMixin, LabelEncoder, Labels, Tags, check_is_fitted
 from aioli.sklearn_rows import RowsEstimator
@@ -33,8 +34,9 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
     with a stream, batch by batch, all of whose rows are announced before the first of their labels. The rows of
     `predict_proba` are $(1-p, p)$, where p is what the learner would announce if the row came next, averaged where
     there are several. Of more than two classes they are those of `learner(classes=…)`, in the order of `classes_`.
-    Dense, CSR, pandas and polars rows; any labels. Frames with words, dates or missing values, and lists of
-    dictionaries, are encoded as the command encodes files (`TableEncoder`).
+    Dense, CSR, pandas and polars rows; any labels. Frames with words or dates, and lists of dictionaries, are encoded
+    as the command encodes files (`TableEncoder`). A number that is missing (NaN) is filled with its column's mean, and
+    marked in a column of its own where one was missing in rows that were learned.
 
     Parameters
     ----------
@@ -74,6 +76,8 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
         and after `partial_fit`, which goes on with the learners alone.
     table_
         How columns that are not all numbers are encoded; None where all are.
+    gaps_
+        How missing numbers are filled and marked, where all columns are numbers; None where none was missing.
     coef_, intercept_
         The centre w of what the learner knows, where it has one, as `AIOLI` does. Its predictions hedge, so they are
         nearer to ½ than w alone would say. One row a class, where there are more than two.
@@ -144,8 +148,8 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
         with all_or_nothing(self):
             first = "learners_" not in vars(self)
             self.batch_models_ = None
-            if not first and self.table_ is not None:  # put back where the call is refused
-                self.table_, self.learners_ = copy.deepcopy((self.table_, self.learners_))
+            if not first and self._may_widen(X):  # put back where the call is refused
+                self.table_, self.gaps_, self.learners_ = copy.deepcopy((self.table_, self.gaps_, self.learners_))
             if first and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             rows, labels = self._validated(X, y, reset=first)
@@ -156,12 +160,13 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
                 raise ValueError(f"classes are {classes!r}, but were {self.classes_} on the first call; leave them out")
             check_class_weight(self.class_weight)
             codes = encoder.transform(labels)
+            check_known(labels, encoder.classes_, codes)
             weights = as_weights(sample_weight, len(codes))
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
             rows, codes, stakes = rows_of_weight(rows, codes, stakes)
             for learner in self.learners_ if len(codes) else ():
-                if self.table_ is not None:
-                    widen(learner, rows.shape[1], self.table_.features)
+                if (columns := self.table_ or self.gaps_) is not None:
+                    widen(learner, rows.shape[1], columns.features)
                 learn_rows_as_batch(learner, rows, codes if self._plays_two() else self._told(codes), stakes)
         return self
 
@@ -223,6 +228,7 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = self._takes_many()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         return tags
 
     # ---- within

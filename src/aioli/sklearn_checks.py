@@ -1,15 +1,12 @@
-"""What a scikit-learn classifier refuses, in scikit-learn's words where it has some; and what a refusal leaves."""
-
-from collections.abc import Iterator
-from contextlib import contextmanager
+"""What a scikit-learn classifier refuses, in scikit-learn's words where it has some."""
 
 import numpy as np
 
 from aioli.numerics.compiling import Vector
 from aioli.outcomes.class_labels import Codes
-from aioli.sklearn_parts import BaseEstimator, Labels, check_array, type_of_target
+from aioli.sklearn_parts import Labels, check_array, type_of_target
 
-__all__ = ["all_or_nothing", "as_weights", "check_class_weight", "check_classes", "check_taught"]
+__all__ = ["as_weights", "check_class_weight", "check_classes", "check_known", "check_taught"]
 
 
 def as_weights(sample_weight: object, count: int) -> Vector | None:
@@ -35,6 +32,14 @@ def check_classes(classes: Labels, takes_many: bool) -> None:
         )
 
 
+def check_known(labels: Labels, classes: Labels, codes: Codes) -> None:
+    """Refuse labels that are none of the classes: an encoder of truth values takes any text for one."""
+    unknown = np.asarray(classes[codes] != labels)
+    if unknown.any():
+        label = labels.tolist()[int(np.argmax(unknown))]
+        raise ValueError(f"y contains previously unseen labels: {label!r}; the classes are {classes.tolist()}")
+
+
 def check_taught(codes: Codes, weights: Vector | None, classes: Labels) -> None:
     """Refuse a batch that has no row of weight, or rows of one class only."""
     if weights is not None and not weights.any():
@@ -52,15 +57,3 @@ def check_class_weight(class_weight: object) -> None:
             f"class_weight {class_weight!r} is not supported for partial_fit: classes cannot be counted "
             "before they come; count a sample of them, and give the weights as a dict"
         )
-
-
-@contextmanager
-def all_or_nothing(estimator: BaseEstimator) -> Iterator[None]:
-    """Put the estimator's attributes back as they were where the block raises."""
-    before = dict(vars(estimator))
-    try:
-        yield
-    except BaseException:
-        vars(estimator).clear()
-        vars(estimator).update(before)
-        raise

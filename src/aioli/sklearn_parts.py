@@ -38,6 +38,7 @@ if TYPE_CHECKING:
         """What rows it takes."""
 
         sparse: bool
+        allow_nan: bool
 
     class Tags(Protocol):
         """What an estimator tells of itself."""

@@ -8,6 +8,7 @@ import pytest
 from scipy import sparse
 
 from aioli.errors import LabelRefused, ParameterRefused, RowRefused
+from aioli.streams.matrices import FILL
 from aioli.streams.rows import Rows, as_label, as_labels, as_logits, as_weights
 from aioli.streams.sparse_rows import SparseRows
 
@@ -21,9 +22,7 @@ def spoiled(value: float) -> Any:
 
 
 @pytest.mark.parametrize("border", [Rows, SparseRows])
-@pytest.mark.parametrize(
-    ("value", "remedy"), [(math.inf, "drop it or fill it first"), (1e9, "scale the columns first")]
-)
+@pytest.mark.parametrize(("value", "remedy"), [(math.inf, FILL), (1e9, "scale the columns first")])
 @pytest.mark.parametrize("names", [None, ["a", "b"]])
 def test_a_refused_cell(border: Any, value: float, remedy: str, names: list[str] | None) -> None:
     with pytest.raises(RowRefused) as caught:

@@ -150,7 +150,6 @@ NO_MATRIX: dict[str, Any] = {
     "a sparse row": sparse.coo_array(np.ones(D)),
     "a cube": np.ones((2, 2, D)),
     "a sparse cube": sparse.coo_array(np.ones((2, 2, D))),
-    "a dictionary": {"a": 1.0},
 }
 
 
@@ -166,7 +165,6 @@ NO_ROW: dict[str, Any] = {
     "None": None,
     "a number": 3.0,
     "a word": "abc",
-    "a dictionary": {"a": 1.0},
     "two rows": np.ones((2, D)),
     "two sparse rows": sparse.csr_array(np.ones((2, D))),
     "a cube": np.ones((1, 1, D)),
@@ -179,6 +177,16 @@ def test_what_is_no_row(kind: str) -> None:
     for play in (learner.predict, learner.predict_logit, lambda x: learner.learn(x, 1)):
         with refused(learner, "shape", "one row"):
             play(NO_ROW[kind])
+
+
+def test_dictionaries_are_for_other_learners() -> None:
+    learner = trained()
+    for play in (learner.predict, learner.predict_logit, lambda x: learner.learn(x, 1)):
+        with refused(learner, "a dictionary came", "TableLearner"):
+            play({"a": 1.0})
+    for play_many in (learner.predict_many, lambda X: learner.learn_many(X, [1])):
+        with refused(learner, "dictionaries came", "TableLearner"):
+            play_many([{"a": 1.0}])
 
 
 @pytest.mark.parametrize("X", [[[1.0, 2.0, 3.0], [1.0, 2.0]], [[1.0, 2.0, 3.0], 4.0], [[1.0], [[2.0]]]], ids=repr)

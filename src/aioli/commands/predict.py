@@ -205,7 +205,7 @@ def _same_columns(source: str, reading: Reading, taught: Snapshot) -> FileStream
     label = taught.optional_text("label")
     if stream.label is None and label is not None and label in stream.kinds and label not in reading.skip:
         stream.label = label
-        stream.kinds[label] = column_kinds(taught)[label]
+        stream.kinds[label] = column_kinds(taught).get(label, stream.kinds[label])
     return stream
 
 

@@ -15,6 +15,7 @@ from aioli.evaluate.column_effects import (
     word_effects,
 )
 from aioli.evaluate.original_columns import OriginalColumn, columns_as_taught
+from aioli.learners.named_rows import TakesNamedRows
 from aioli.learners.protocol import Learner, names_columns
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import Features
@@ -86,17 +87,23 @@ def explain_row(learner: Learner, x: object, rows: object) -> list[Contribution]
     What a column adds is the log-odds of the row less those of the row with the average in that column. Where columns
     work together their parts do not sum to the whole.
     """
-    row = as_matrix(x, width=learner.n_features_, names=None, single=True)
+    row = as_matrix(_features(learner, x), width=learner.n_features_, names=None, single=True)
     return _explainer(learner, rows).of_row(row)
 
 
 def _explainer(learner: Learner, rows: object) -> Explainer:
     names = learner.feature_names_ if names_columns(learner) else None
-    matrix = as_matrix(rows, width=learner.n_features_, names=names, single=False)
-    found = Explainer.of_rows(learner, Background.of_rows(matrix.astype(float)))
+    matrix = as_matrix(_features(learner, rows), width=learner.n_features_, names=names, single=False)
+    taught = learner.encoding_ if isinstance(learner, TakesNamedRows) else None
+    found = Explainer.of_rows(learner, Background.of_rows(matrix.astype(float)), taught)
     if found is None:
         raise ValueError("the learner has learned from no row yet; there is nothing to explain")
     return found
+
+
+def _features(learner: Learner, rows: object) -> object:
+    """Return rows as features, where the learner reads columns by their names."""
+    return learner.features_of(rows) if isinstance(learner, TakesNamedRows) else rows
 
 
 def _unscaling(taught: Snapshot | None) -> Unscaled:

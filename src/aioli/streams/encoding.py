@@ -176,6 +176,11 @@ class Encoder:
         shape = len(table), len(self.features)
         return as_sparse(shape, dense, ones) if self.sparse else as_matrix_of(shape, dense, ones)
 
+    def begin_sums(self, sums: Mapping[str, float], rows: int) -> None:
+        """Begin with the sums of columns of numbers over rows of which no value was missing."""
+        self._sums = {name: [total, rows] for name, total in sums.items()}
+        self._rows = rows
+
     def _add_sums(self, table: Table) -> None:
         """Add the values to the sums behind the means, one after the other, so that no cut of the rows moves a bit."""
         sums = np.array([self._sums.get(name, (0.0, 0))[0] for name in table.names])

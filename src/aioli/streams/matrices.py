@@ -2,7 +2,7 @@
 
 import copy
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
@@ -15,7 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FILL", "Values", "as_matrix", "check_shape", "is_sparse", "names_in", "unmasked"]
 
-FILL = "drop it or fill it first"
+FILL = "fill it first; a fresh Auto() or TableLearner() takes data frames with gaps"
+NUMBERS = "give real numbers; a fresh Auto() or TableLearner() takes data frames with words and dates"
 NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
 
 Values: TypeAlias = "NDArray[Any] | csr_array[Any, tuple[int, int]]"  # real numbers of any type, not yet float64
@@ -77,13 +78,19 @@ def _two_dimensional(X: object, *, single: bool) -> Values:
     if is_sparse(X):
         return _as_csr(cast("coo_array[Any]", X), single)
     X = unmasked(X, "column")
+    if isinstance(X, Mapping) or (isinstance(X, Sequence) and X and isinstance(X[0], Mapping)):
+        raise _no_rows(
+            f"{'a dictionary' if single else 'dictionaries'} came, and this learner takes numbers alone; a fresh "
+            f"Auto() or TableLearner() takes dictionaries{UNCHANGED}",
+            type(X),
+        )
     try:
         values = np.asarray(X)
     except ValueError as error:
         message = f"rows of different widths, or not of numbers, came ({error}); give a rectangle"
         raise _no_rows(message, type(X)) from None
     if values.dtype.kind == "O" and _is_frame_of_numbers(X):
-        values = values.astype(np.float64)
+        values = _as_floats(values)
     if single:
         if values.ndim == 2 and values.shape[0] == 1:
             values = values[0]
@@ -97,6 +104,15 @@ def _two_dimensional(X: object, *, single: bool) -> Values:
     if values.dtype.kind not in "biuf":
         _refuse_type(values)
     return values
+
+
+def _as_floats(values: "NDArray[np.object_]") -> "NDArray[np.float64]":
+    """Return numbers of several types, of which pandas' NA is none, as float64."""
+    try:
+        return values.astype(np.float64)
+    except TypeError:
+        t, column = next(place for place, value in np.ndenumerate(values) if type(value).__name__ == "NAType")
+        raise RowRefused("is missing", row=t, column=column, remedy=FILL) from None
 
 
 def _as_csr(X: "coo_array[Any]", single: bool) -> Values:
@@ -158,7 +174,7 @@ def _refuse_type(values: Values) -> NoReturn:
     if isinstance(values, np.ndarray) and values.dtype.kind == "O":
         for (t, column), value in np.ndenumerate(values):
             if not isinstance(value, (int, float, np.number)):
-                raise RowRefused(f"is {value!r}", row=t, column=column, value=value, remedy="give real numbers")
+                raise RowRefused(f"is {value!r}", row=t, column=column, value=value, remedy=NUMBERS)
     advice = f"give real numbers, e.g. with .astype(float){UNCHANGED}"
     raise _no_rows(f"values of type {values.dtype} came; {advice}", values.dtype)
 

@@ -21,7 +21,7 @@ from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
 from aioli.streams.files.where import Numbered, Where
 from aioli.streams.matrices import is_sparse
 
-__all__ = ["RawColumn", "RawColumns", "column_of_values", "columns_of", "is_raw", "table_of_columns"]
+__all__ = ["RawColumn", "RawColumns", "column_of_values", "columns_of", "is_named", "is_raw", "table_of_columns"]
 
 A_DAY = 86_400_000_000  # microseconds
 
@@ -102,6 +102,53 @@ class _Typed(Protocol):
     def dtype(self) -> object: ...
 
 
+@runtime_checkable
+class _Series(Protocol):
+    """One row of a data frame of pandas, by the names of its columns; a frame has two dimensions."""
+
+    @property
+    def ndim(self) -> int: ...
+
+    @property
+    def index(self) -> Iterable[Hashable]: ...
+
+    def to_dict(self) -> dict[object, object]: ...
+
+
+@runtime_checkable
+class _NamedTuple(Protocol):
+    """One row as `itertuples` gives it."""
+
+    def _asdict(self) -> dict[str, object]: ...
+
+
+def is_named(data: object) -> bool:
+    """Return whether the cells of these rows go by the names of their columns.
+
+    >>> is_named({"colour": "red"}), is_named([{"size": 1.5}]), is_named([[1.0, 2.0]])
+    (True, True, False)
+    """
+    if type(data) is np.ndarray or is_sparse(data):  # of sparse ones a kind is a dictionary
+        return False
+    if _as_mapping(data) is not None:
+        return True
+    if isinstance(data, Sequence):
+        return len(data) > 0 and _as_mapping(data[0]) is not None
+    if not isinstance(data, Frame) or isinstance(data, np.ndarray):
+        return False
+    names = [_text(name) for name in _own_names(data)]
+    return 0 < len(names) == len(set(names))
+
+
+def _as_mapping(row: object) -> Mapping[object, object] | None:
+    """Return one row as a mapping of names to values; None where its cells have no names."""
+    if isinstance(row, Mapping):
+        return row
+    if isinstance(row, _NamedTuple):
+        return cast("Mapping[object, object]", row._asdict())
+    return row.to_dict() if isinstance(row, _Series) and row.ndim == 1 else None
+
+
 def is_raw(data: object) -> bool:
     """Return whether these are rows that learners of numbers do not take: dictionaries, or a frame with other columns.
 
@@ -120,29 +167,44 @@ def is_raw(data: object) -> bool:
 
 
 def columns_of(data: object) -> tuple[RawColumns, int, bool]:
-    """Return the columns of a frame, a dictionary or a list of dictionaries, its rows, and whether keys may be absent.
+    """Return the columns of a frame or of rows, how many rows there are, and whether a name may be absent.
+
+    It may be where rows are dictionaries. Columns of arrays and lists are called 0, 1, …
 
     >>> columns, rows, _ = columns_of([{"size": 1.5, "colour": "red"}, {"size": None}])
     >>> rows, columns["size"].sample, columns["colour"].sample
     (2, 'number', ['red', None])
     """
-    if isinstance(data, Mapping):
-        data = [data]
+    if (only := _as_mapping(data)) is not None:
+        data = [only]
     if isinstance(data, Frame) and not isinstance(data, np.ndarray):
         names = _names(data)
         return {name: _of_frame(data, name) for name in names}, len(data), False
-    if isinstance(data, Sequence) and not isinstance(data, str) and all(isinstance(row, Mapping) for row in data):
-        rows = [flat_row({_text(key): value for key, value in row.items()}, the_row(t)) for t, row in enumerate(data)]
+    given = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else None
+    known = [row for row in map(_as_mapping, given or []) if row is not None]
+    if given is not None and len(known) == len(given):
+        rows = [flat_row({_text(key): value for key, value in row.items()}, the_row(t)) for t, row in enumerate(known)]
         found = {
             name: column_of_values([row.get(name) for row in rows])
             for name in dict.fromkeys(k for r in rows for k in r)
         }
         return {name: column for name, column in found.items() if not column.is_empty}, len(rows), True
-    raise RowRefused(
-        f"is {type(data).__name__}",
-        remedy="give a data frame, a dictionary or a list of dictionaries; rows of numbers go to the learner itself",
-        place="the data",
-    )
+    cells = _cells(data if given is None else given)
+    return {str(j): _of_array(cells[:, j]) for j in range(cells.shape[1])}, len(cells), False
+
+
+def _cells(data: object) -> NDArray[np.generic]:
+    """Return an array or lists of rows as a matrix of cells, or refuse what is neither."""
+    cells = data if isinstance(data, np.ndarray) else None
+    if isinstance(data, list) and all(isinstance(row, (list, tuple, np.ndarray)) for row in data):
+        cells = np.array(data, dtype=object) if len({len(row) for row in data}) == 1 else None
+    if cells is None or cells.ndim != 2:
+        raise RowRefused(
+            f"is {type(data).__name__}",
+            remedy="give a data frame, an array of rows, a dictionary or a list of dictionaries",
+            place="the data",
+        )
+    return cells
 
 
 def the_row(row: int) -> Where:
@@ -206,6 +268,10 @@ def _of_frame(frame: Frame, name: str) -> RawColumn:
     values = _array(frame, name)
     if _is_categorical(frame, name):
         return RawColumn(CATEGORY, texts=[_written(value) for value in values.tolist()], settled=True)
+    return _of_array(values)
+
+
+def _of_array(values: NDArray[np.generic]) -> RawColumn:
     if values.dtype.kind in "biuf":
         return RawColumn(NUMBER, values.astype(np.float64))
     if values.dtype.kind == "M":

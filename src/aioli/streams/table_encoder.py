@@ -1,11 +1,12 @@
 """Encodes data frames and dictionaries as rows of numbers, by the rules of the command: the same features."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from typing import Self
 
 import numpy as np
 
 from aioli.errors import RowRefused, SnapshotRefused
+from aioli.numerics.compiling import Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.blocks import block_rows, row_slice
 from aioli.streams.encoding import Encoder, Mark, column_kinds
@@ -62,6 +63,15 @@ class TableEncoder(KnowsColumns):
         asked = ((NUMBER, number), (CATEGORY, category), (DATE, date), (TEXT, text), (SKIPPED, skip))
         self._asked = {name: kind for kind, names in asked for name in names}
         self._label, self._cap, self._wide = label, cap, wide
+        self._label_kind: dict[str, str] = {}  # by its name, where a file of the command says so
+
+    @classmethod
+    def of_numbers(cls, names: Sequence[str], sums: Vector, rows: int) -> Self:
+        """Return the encoder of columns of numbers whose values in so many rows, none of them missing, sum to this."""
+        encoder = cls(number=names)
+        encoder._encoder = Encoder(dict.fromkeys(names, NUMBER))
+        encoder._encoder.begin_sums(dict(zip(names, sums.tolist(), strict=True)), rows)
+        return encoder
 
     @property
     def kinds(self) -> dict[str, str]:
@@ -88,12 +98,15 @@ class TableEncoder(KnowsColumns):
         columns, rows, open_ended = columns_of(data)
         return self._table(columns, rows, open_ended) if rows else None
 
-    def blocks(self, table: Table | None) -> Iterator[Features]:
-        """Yield the rows as features block by block, as the command does, each as wide as the features by then."""
+    def blocks(self, table: Table | None, moving: bool = True) -> Iterator[Features]:
+        """Yield the rows as features block by block, as the command does, each as wide as the features by then.
+
+        Where they are not `moving`, the means that stand for missing values stay as they are.
+        """
         if table is None:
             return
         encoder, rows = self._known(), len(table)
-        encoder.moving = True
+        encoder.moving = moving
         columns = sum(kind != SKIPPED for kind in encoder.kinds.values()) + len(table.new)
         size = block_rows(columns + 1)  # as of a file, of which one column is the label
         for first in range(0, rows, size):
@@ -167,6 +180,8 @@ class TableEncoder(KnowsColumns):
     def snapshot(self, label: str | None = None, labels: Snapshot | None = None) -> Snapshot:
         """Return the columns and the features, as the command keeps them of a file."""
         values = self._column_values(label or self._label)
+        values["columns"] = [*self.kinds, *self._label_kind]
+        values["kinds"] = [*self.kinds.values(), *self._label_kind.values()]
         values |= {"asked": dict(self._asked)} if self._asked else {}
         encoder = Encoder({}, self._cap, self._wide) if self._encoder is None else self._encoder
         parts = {"encoder": encoder.snapshot()} | ({} if labels is None else {"labels": labels})
@@ -187,6 +202,7 @@ class TableEncoder(KnowsColumns):
         if "asked" in snapshot.values:
             encoder._asked = {name: str(kind) for name, kind in snapshot.mapping("asked").items()}
         known = column_kinds(snapshot)
+        encoder._label_kind = {name: kind for name, kind in known.items() if name == encoder._label}
         if known or kept.kinds:
             encoder._encoder = kept
             kept.kinds.update({name: kind for name, kind in known.items() if kind == SKIPPED})

@@ -1,6 +1,7 @@
 """Auto: the learner that needs no tuning."""
 
-from collections.abc import Sequence
+import copy
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any, Self
 
 from aioli.errors import CapabilityMissing, ParameterRefused
@@ -20,6 +21,7 @@ from aioli.outcomes.class_labels import Classes, Label
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.survey import ColumnSurvey
+from aioli.streams.files.table import CATEGORY, TEXT
 from aioli.streams.matrices import as_matrix
 
 if TYPE_CHECKING:
@@ -50,6 +52,9 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     joins them with the first label that comes late. Those that plainly are not worth their time retire, after a
     thousand rows at the earliest (`learners.auto.auditions`).
 
+    Rows are numbers, or, from the first row on, data frames and dictionaries with words, dates and missing values,
+    which are encoded as the command encodes files (`aioli.TableEncoder`).
+
     Parameters
     ----------
     experts
@@ -74,8 +79,8 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         much), or every so many rows. None plays them as they are.
     pairs
         For rows of numbers and one-hot categories: whether pairs of their values play too, in wide experts beside the
-        others (`learners.auto.narrow_and_wide`), and columns may become any number. O(T²) a row of T values more. The
-        command does so for files with categories.
+        others (`learners.auto.narrow_and_wide`), and columns may become any number. O(T²) a row of T values more. None
+        is where the first rows are a data frame or dictionaries with categories.
     device
         None is the CPU. "cuda", or another device of PyTorch's, makes a `DeviceAuto` in place of this learner: linear
         experts alone, for embeddings of a thousand columns and more (docs/gpu.md).
@@ -113,7 +118,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         budget: str = "usual",
         guests: Sequence[object] = (),
         refit: str | int | None = None,
-        pairs: bool = False,
+        pairs: bool | None = None,
         device: object = None,
     ) -> Any:
         """Make a learner of two classes, the `ClassAuto` of the classes given, or the `DeviceAuto` of a device."""
@@ -137,13 +142,14 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         budget: str = "usual",
         guests: Sequence[object] = (),
         refit: str | int | None = None,
-        pairs: bool = False,
+        pairs: bool | None = None,
         device: object = None,  # noqa: ARG002  (None here: `__new__` has made a `DeviceAuto` of others)
     ) -> None:
         experts_within(budget, experts)  # refuses what is neither
-        if not isinstance(pairs, bool):
-            raise ParameterRefused.unlike("pairs", pairs, "True or False")
+        if pairs is not None and not isinstance(pairs, bool):
+            raise ParameterRefused.unlike("pairs", pairs, "True, False or None")
         self.pairs = pairs
+        self._paired = bool(pairs)
         self.experts = experts
         self.budget = budget
         self.guests = guests
@@ -216,7 +222,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
             columns = (self.n_features_ or 0) - (dense.n_features_ or 0)
             dense = DenseEnsemble.restore(dense.snapshot()).grow(columns)
         many = ClassAuto.after_two(self, dense, float(self.certificate()), (negative, positive), self.budget)
-        many.feature_names_ = self.feature_names_
+        many.feature_names_, many._table = self.feature_names_, self._table
         return many
 
     def fix_columns(self, survey: ColumnSurvey) -> Self:
@@ -253,9 +259,10 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, and all that the ensemble or `Wide` remembers, whichever plays."""
         values: dict[str, Plain] = {"parameters": {"experts": self.experts, "budget": self.budget}}
-        if self.pairs:
+        if self._paired:
             values["parameters"] = {"experts": self.experts, "budget": self.budget, "pairs": True}
-        return Snapshot(type(self).__name__, values, parts={"player": self._player.snapshot()})
+        parts = {"player": self._player.snapshot(), **self._table_parts(("0", "1"))}
+        return Snapshot(type(self).__name__, values, parts=parts)
 
     @classmethod
     def restore(cls, snapshot: Snapshot) -> Self:
@@ -263,22 +270,32 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, with_budget(given))
         learner._begin(learner._players.restored(given.part("player")))
+        learner._recall_table(given)
         return learner
 
     def __repr__(self) -> str:
-        given = {"experts": (self.experts, None), "budget": (self.budget, "usual"), "pairs": (self.pairs, False)}
+        given = {"experts": (self.experts, None), "budget": (self.budget, "usual"), "pairs": (self.pairs, None)}
         written = ", ".join(f"{name}={value!r}" for name, (value, usual) in given.items() if value != usual)
         return f"Auto({written})" + self._repr_suffix()
 
     # ---- within
 
+    def _meet_columns(self, kinds: Collection[str]) -> bool:
+        if CATEGORY in kinds and self.pairs is None and not self._player.has_announced:
+            self._paired = True
+            self._player = self._players.fresh()
+        return self._paired or TEXT in kinds
+
+    def _copy_what_grows(self) -> None:
+        self._player = copy.deepcopy(self._player)
+
     @property
     def _players(self) -> PlayersOf:
-        return PlayersOf(self.experts, self.budget, self.guests, self.refit, self.pairs)
+        return PlayersOf(self.experts, self.budget, self.guests, self.refit, self._paired)
 
     def _player_of(self, X: object, single: bool = False) -> Player:
         """Return who would play if these rows came first; whoever has announced a row plays."""
-        if self.pairs or isinstance(self._player, Wide) or self._player.has_announced:
+        if self._paired or isinstance(self._player, Wide) or self._player.has_announced:
             return self._player
         if not is_wide(as_matrix(X, width=None, names=self.feature_names_, single=single)):
             return self._player

@@ -3,10 +3,14 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 
+import numpy as np
+
+from aioli.learners.all_or_nothing import all_or_nothing
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.experts import Expert
 from aioli.learners.auto.players import Player
 from aioli.learners.base import ColumnLearner
+from aioli.learners.named_rows import TakesNamedRows
 from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
@@ -14,8 +18,10 @@ from aioli.numerics.logistic import sigmoid
 __all__ = ["ThroughPlayer"]
 
 
-class ThroughPlayer(ColumnLearner):
+class ThroughPlayer(TakesNamedRows, ColumnLearner):
     """Predicts and learns through a player; a refused first row leaves open who plays.
+
+    Rows whose cells have names are encoded here, so that players take numbers alone.
 
     A subclass sets `_player`, and says in `_player_of` who would play rows that come first.
     """
@@ -39,11 +45,13 @@ class ThroughPlayer(ColumnLearner):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
+        x = x if type(x) is np.ndarray else self.features_of(x)
         player = self._player if self._begun else self._player_of(x, single=True)
         return player.predict_logit(x)
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
+        x = x if type(x) is np.ndarray else self._announcing(x)
         player = self._player if self._begun else self._player_of(x, single=True)
         announced = player.announce(x)
         self._player = player
@@ -57,6 +65,9 @@ class ThroughPlayer(ColumnLearner):
         `weight`, `logit` and `announced` as in `AIOLI.learn`. With `announced`, the experts learn the row, and their
         shares and the stackers learn from what was announced, at rates that fit the delay (`states.mixture.late`).
         """
+        if type(x) is not np.ndarray and self._by_name(x):
+            with self._learning(x) as row:
+                return self.learn(row, y, weight, logit, announced)
         if self._begun:
             return self._player.learn(x, y, weight, logit, announced)
         player = self._player_of(x, single=True)
@@ -68,11 +79,13 @@ class ThroughPlayer(ColumnLearner):
 
     def predict_logit_many(self, X: object) -> Vector:
         """Return the log-odds of `predict_many`, which keep their digits where a probability is 0 or 1."""
+        X = self.features_of(X)
         player = self._player if self._begun else self._player_of(X)
         return player.predict_logit_many(X)
 
     def announce_many(self, X: object) -> Announcements:
         """Return what `announce` does, for every row: all before the first of their labels."""
+        X = self._announcing(X)
         player = self._player if self._begun else self._player_of(X)
         announced = player.announce_many(X)
         self._player = player
@@ -86,6 +99,9 @@ class ThroughPlayer(ColumnLearner):
         The same game as `learn` row by row, at the speed of compiled loops. If one row is not a row, nothing is learned
         from any.
         """
+        if self._by_name(X):
+            with self._learning(X) as rows:
+                return self.learn_many(rows, y, weights, logits, announced)
         player = self._player if self._begun else self._player_of(X)
         p = player.learn_many(X, y, weights, logits, announced)
         self._begin(player)
@@ -93,10 +109,22 @@ class ThroughPlayer(ColumnLearner):
 
     def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
         """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
+        if self._by_name(X):
+            return self._announce_then_learn(X, y, weights)
         player = self._player if self._begun else self._player_of(X)
         p = player.learn_batch(X, y, weights)
         self._begin(player)
         return p
+
+    def _announce_then_learn(self, X: object, y: object, weights: object) -> Vector:
+        """Do what `learn_batch` does with rows whose cells have names: new features are no part of an announcement."""
+        with all_or_nothing(self):
+            announced = self.announce_many(X)
+            try:
+                return self.learn_many(X, y, weights, announced=announced)
+            except BaseException:
+                self._withdraw(len(announced))
+                raise
 
     # ---- what it knows
 

@@ -19,6 +19,7 @@ from aioli.learners.classes.late_game import LateGame
 from aioli.learners.classes.more_than_two import ensemble_after_two
 from aioli.learners.classes.prepared_row import LearnedRow
 from aioli.learners.classes.unseen_class import AllDeclared, UnseenByRow, UnseenClass
+from aioli.learners.named_rows import TakesNamedRows
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -36,7 +37,7 @@ AFTER_TWO = ", and models of two classes before"
 AGAINST_REST = "one model a class of the standard view, each scored as a game of two classes"
 
 
-class ClassAuto(Remembering, ClassRowsLearner):
+class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
     r"""The learner of many classes that needs no tuning: `Auto(classes=[…])` and `Auto(classes="any")` make one.
 
     Softmax learners play side by side, on views of the row that do not depend on the unit or the origin of a column
@@ -100,7 +101,23 @@ class ClassAuto(Remembering, ClassRowsLearner):
             row = ensemble.prepared() if code >= 0 else None
             if row is not None and _load(x, row.X, self._widest):
                 return self._learn_known(ensemble, row, code)
+        if self._by_name(x):
+            with self._learning(x) as encoded:
+                return super().learn(encoded, y, weight, logits, announced)
         return super().learn(x, y, weight, logits, announced)
+
+    def learn_many(
+        self, X: object, y: object, weights: object = None, logits: object = None, announced: LateClasses = None
+    ) -> Matrix:
+        """Play the rows in order; returns each row's probabilities before its label, one column a class.
+
+        A class that appears within these rows has 0 in its column before, and the escape's probability in the row where
+        it first came. If one row is not a row, or one label no label, nothing is learned from any.
+        """
+        if self._by_name(X):
+            with self._learning(X) as rows:
+                return super().learn_many(rows, y, weights, logits, announced)
+        return super().learn_many(X, y, weights, logits, announced)
 
     def predict_logits(self, x: object) -> Vector:
         """Return the logarithms of `predict`: what to remember, with the row, until a late label comes."""
@@ -119,6 +136,13 @@ class ClassAuto(Remembering, ClassRowsLearner):
         return np.asarray(np.exp(log_p))
 
     # ---- playing
+
+    def _rows(self, X: object, single: bool = False) -> ClassRows:
+        return super()._rows(self.features_of(X), single)
+
+    def _copy_what_grows(self) -> None:
+        if self._ensemble is not None:
+            self._ensemble = ClassEnsemble.restore(self._ensemble.snapshot())
 
     def _unseen_class(self) -> UnseenClass:
         return UnseenByRow() if self._labels.open else AllDeclared()
@@ -237,7 +261,8 @@ class ClassAuto(Remembering, ClassRowsLearner):
             "classes": self._labels.given,
             "budget": self._budget,
         }
-        parts = self._parts
+        names = [name for name in self.classes_ if isinstance(name, str)]
+        parts = self._parts | self._table_parts(names if len(names) == len(self.classes_) else None)
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
         if self._late_game.awake:
@@ -255,6 +280,7 @@ class ClassAuto(Remembering, ClassRowsLearner):
         if "late" in given.parts:
             learner._late_game = LateGame.restore(given.part("late"))
         learner._restore_counts(given)
+        learner._recall_table(given)
         learner._weights = given.array("weights", (len(learner._labels),)).copy()
         lost, proven = given.array("before", (2,)).tolist()
         learner._before = lost, proven

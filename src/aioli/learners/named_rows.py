@@ -1,0 +1,129 @@
+"""Rows whose cells go by names, for learners of numbers: data frames and dictionaries, with words, dates and gaps."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Self
+
+from aioli.learners.all_or_nothing import all_or_nothing
+from aioli.snapshots.tree import Snapshot
+from aioli.streams.files.table import Features
+from aioli.streams.many_labels import ManyLabels
+from aioli.streams.raw_columns import is_named
+from aioli.streams.table_encoder import TableEncoder, joined
+
+__all__ = ["TakesNamedRows"]
+
+STREAM = "stream"  # the part of a model's file that says how its columns are encoded, as the command writes it
+LABELS = "labels"  # within it, what the classes are called
+
+
+class TakesNamedRows(ABC):
+    """A learner that begins with data frames or dictionaries encodes them, and all that come later, as files are.
+
+    One that begins with rows of numbers alone takes numbers alone. Arrays are always features: of a learner that
+    encodes, as many as it has by then.
+    """
+
+    _table: TableEncoder | None = None  # from the first row that was learned, where its cells had names
+    _labels_told: Snapshot | None = None  # what the classes are called in the file that it was loaded from
+
+    @property
+    @abstractmethod
+    def n_features_(self) -> int | None:
+        """How many features a row has; None before the first row."""
+
+    @property
+    @abstractmethod
+    def feature_names_(self) -> list[str] | None:
+        """Names of the features; None until given."""
+
+    @feature_names_.setter
+    @abstractmethod
+    def feature_names_(self, names: Sequence[str] | None) -> None: ...
+
+    @abstractmethod
+    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+        """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
+
+    @abstractmethod
+    def _copy_what_grows(self) -> None:
+        """Put a copy in the place of what `grow` changes, so that it can be taken back."""
+
+    def _meet_columns(self, kinds: Collection[str]) -> bool:  # noqa: ARG002  (most play whatever the columns are)
+        """Choose who plays rows whose columns are of these kinds; return whether rows may be sparse."""
+        return False
+
+    def _by_name(self, X: object) -> bool:
+        """Return whether rows must be encoded before this learner can take them."""
+        return (self._table is not None or self.n_features_ is None) and is_named(X)
+
+    def features_of(self, X: object) -> object:
+        """Return rows by the features known so far, where their cells have names; others as they came."""
+        if not self._by_name(X):
+            return X
+        if self._table is None:
+            return TableEncoder().encode(X)
+        rows, width = self._table.transform(X), self.n_features_
+        return rows if width is None or rows.shape[1] <= width else rows[:, :width]
+
+    def _announcing(self, X: object) -> object:
+        """Return what `features_of` does; rows that are announced before any was learned show what the columns are."""
+        if self._table is not None or not self._by_name(X):
+            return self.features_of(X)
+        table = TableEncoder()
+        told = table.table(X)
+        if self._meet_columns(set(table.kinds.values())):
+            table.allow_wide()
+        rows = joined(list(table.blocks(told, moving=False)), len(table.features))
+        self._table = table
+        return rows
+
+    @contextmanager
+    def _learning(self, X: object) -> Iterator[Features]:
+        """Yield rows that are to be learned as features, new ones among them; a refusal leaves all as it was."""
+        table = TableEncoder() if self._table is None else self._table
+        mark = table.mark()
+        try:
+            with all_or_nothing(self):
+                told = table.table(X)
+                if self._table is None and self._meet_columns(set(table.kinds.values())):
+                    table.allow_wide()
+                rows = joined(list(table.blocks(told)), len(table.features))
+                known = self.n_features_
+                if known is not None and known < len(table.features):
+                    self._copy_what_grows()
+                    self.grow(len(table.features) - known, table.features[known:])
+                yield rows
+                self._table = table
+                if len(self.feature_names_ or ()) != len(table.features):
+                    self.feature_names_ = list(table.features)
+        except BaseException:
+            table.undo(mark)
+            raise
+
+    def _table_parts(self, classes: Sequence[str] | None) -> dict[str, Snapshot]:
+        """Return the part of a snapshot that says how columns are encoded; `classes` are called so, where texts."""
+        if self._table is None:
+            return {}
+        labels = self._labels_told
+        if labels is None and classes is not None:
+            made = ManyLabels(roles=len(classes) == 2)
+            made.negative, made.positive = classes if len(classes) == 2 else (None, None)
+            made.more, made.counts = ([], [0, 0]) if made.roles else (list(classes), [0] * len(classes))
+            labels = made.snapshot()
+        return {STREAM: self._table.snapshot(labels=labels)}
+
+    @property
+    def encoding_(self) -> Snapshot | None:
+        """How columns are encoded, as the file of a model says it; None where rows are numbers alone."""
+        return None if self._table is None else self._table.snapshot()
+
+    def _recall_table(self, snapshot: Snapshot) -> None:
+        """Take from a snapshot, which may be a model of the command, how columns are encoded."""
+        stream = snapshot.parts.get(STREAM)
+        if stream is None or "scaler" in stream.parts:
+            return
+        encoder = stream.parts.get("encoder")
+        if stream.kind == "FileStream" and encoder is not None and encoder.kind == "Encoder":
+            self._table, self._labels_told = TableEncoder.restore(stream), stream.parts.get(LABELS)

@@ -1,0 +1,199 @@
+"""`Auto` takes rows whose cells have names: frames and dictionaries, with words, dates and gaps, in every call."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from aioli import AIOLI, Auto, TableLearner, explain_columns, explain_row
+from aioli.cli import main
+from aioli.errors import AioliError, LabelRefused, RowRefused
+from aioli.learners.classes.class_auto import ClassAuto
+from aioli.numerics.compiling import Vector
+
+pd: Any = pytest.importorskip("pandas")
+
+ROWS = 400
+
+
+@pytest.fixture
+def visits(rng: np.random.Generator) -> Any:
+    """Rows of numbers with gaps, words, days and truth values; from the middle on, of one more category."""
+    frame = pd.DataFrame(
+        {
+            "age": rng.integers(18, 90, ROWS).astype(float),
+            "fare": rng.lognormal(3.0, 1.0, ROWS),
+            "sex": rng.choice(["f", "m"], ROWS),
+            "port": rng.choice(np.array(["S", "C", None]), ROWS),
+            "when": pd.date_range("2024-01-01", periods=ROWS, freq="h"),
+            "vip": rng.random(ROWS) < 0.1,
+        }
+    )
+    frame.loc[rng.random(ROWS) < 0.2, "age"] = np.nan
+    frame.loc[ROWS // 2 :: 7, "port"] = "Q"
+    return frame
+
+
+@pytest.fixture
+def bought(visits: Any, rng: np.random.Generator) -> Vector:
+    """Labels that go by words, gaps and numbers."""
+    scores = 2.0 * (visits.sex == "f") + visits.age.isna() - (visits.fare > 30.0) + rng.logistic(size=ROWS)
+    return np.asarray(scores > 0.5)
+
+
+def as_rows(frame: Any) -> list[dict[str, object]]:
+    return [frame.iloc[t].to_dict() for t in range(len(frame))]
+
+
+def test_frames_are_read_as_a_table_learner_reads_them(visits: Any, bought: Vector) -> None:
+    learner, table = Auto(), TableLearner()
+    assert_array_equal(learner.learn_many(visits, bought), table.learn_many(visits, bought))
+    assert_array_equal(learner.predict_many(visits), table.predict_many(visits))
+    assert learner.feature_names_ == table.features_
+    assert learner.get_params()["pairs"] is None  # what was asked for, not what the columns led to
+
+
+def test_it_does_not_matter_how_rows_are_cut_or_written(visits: Any, bought: Vector) -> None:
+    polars = pytest.importorskip("polars")
+    whole, parts, single, other = Auto(), Auto(), Auto(), Auto()
+    said = whole.learn_many(visits, bought)
+    cut = [parts.learn_many(visits[t : t + 90], bought[t : t + 90]) for t in range(0, ROWS, 90)]
+    assert_allclose(np.concatenate(cut), said, rtol=1e-9)
+    one_by_one = [single.learn(row, y) for row, y in zip(as_rows(visits), bought, strict=True)]
+    assert_allclose(one_by_one, said, rtol=1e-9)
+    columns = {name: [None if pd.isna(x) else x for x in visits[name].tolist()] for name in visits}
+    assert_array_equal(other.learn_many(polars.DataFrame(columns), bought), said)
+    names = list(visits.columns)[::-1]
+    assert_array_equal(whole.predict_many(visits[names]), whole.predict_many(visits))
+    last = visits.iloc[ROWS - 1]
+    tuples = list(visits.itertuples(index=False))[-1:]
+    assert whole.predict(last) == whole.predict(last.to_dict()) == whole.predict_many(tuples)[0]
+
+
+@pytest.mark.parametrize("make", [Auto, lambda: Auto(classes="any")], ids=["two classes", "many"])
+def test_labels_that_come_late(make: Any, visits: Any, bought: Vector) -> None:
+    batches, tickets, alone = make(), make(), make()
+    for t in range(0, ROWS, 100):
+        part, y = visits[t : t + 100], bought[t : t + 100]
+        said = batches.learn_batch(part, y)
+        announced = tickets.announce_many(part)
+        assert_array_equal(tickets.learn_many(part, y, announced=announced), said)
+    rows = as_rows(visits[:60])
+    waiting = [alone.announce(row) for row in rows]
+    for row, y, announced in zip(rows, bought[:60], waiting, strict=True):
+        alone.learn(row, y, announced=announced)
+    assert alone.rounds == 60
+    assert batches.rounds == ROWS
+
+
+def test_many_classes(visits: Any, rng: np.random.Generator, tmp_path: Path) -> None:
+    labels = np.where(visits.fare > 40.0, "high", np.where(visits.fare > 15.0, "middle", "low"))
+    learner, table = Auto(classes="any"), TableLearner(Auto(classes="any"))
+    assert_array_equal(learner.learn_many(visits, labels), table.learn_many(visits, labels))
+    learner.save(tmp_path / "model")
+    again = ClassAuto.load(tmp_path / "model")
+    for row, label in zip(as_rows(visits[:20]), rng.permutation(labels[:20]), strict=True):
+        assert_array_equal(again.learn(row, label), learner.learn(row, label))
+    assert_array_equal(again.predict({"sex": "f"}), learner.predict({"sex": "f"}))
+
+
+def test_a_third_class_keeps_the_columns(visits: Any, bought: Vector) -> None:
+    two = Auto()
+    two.learn_many(visits, bought)
+    many = two.with_classes("no", "yes")
+    many.learn(visits.iloc[0], "maybe")
+    assert many.predict(visits.iloc[1]).shape == (3,)
+
+
+def test_what_is_refused_leaves_nothing(visits: Any, bought: Vector) -> None:
+    learner = Auto()
+    for wrong in (np.where(bought, "a", "b"), bought[:9]):
+        with pytest.raises(AioliError):
+            learner.learn_many(visits, wrong)
+        with pytest.raises(AioliError):
+            learner.learn_batch(visits, wrong)
+        assert (learner.n_features_, learner.feature_names_) == (None, None)
+    narrow = visits[["age", "fare"]].fillna(1.0)
+    learner.learn_many(narrow[:300], bought[:300])
+    before, with_gap = learner.snapshot(), narrow[300:350].copy()
+    with_gap.iloc[3, 1] = np.nan
+    with pytest.raises(LabelRefused):
+        learner.learn(with_gap.iloc[3], 7)
+    with pytest.raises(AioliError):
+        learner.learn_batch(with_gap, bought[:3])
+    with pytest.raises(RowRefused, match="has no column 'age'"):
+        learner.learn_many(with_gap.drop(columns="age"), bought[300:350])
+    assert_same(learner, Auto.restore(before), narrow[:5])
+    learner.learn_many(with_gap, bought[300:350])
+    assert learner.feature_names_ == ["age", "fare", "fare is missing"]
+
+
+def assert_same(learner: Auto, other: Auto, rows: Any) -> None:
+    assert learner.feature_names_ == other.feature_names_
+    assert_array_equal(learner.predict_many(rows), other.predict_many(rows))
+
+
+def test_a_learner_that_began_with_numbers_takes_numbers_alone(visits: Any, bought: Vector) -> None:
+    learner = Auto()
+    learner.learn_many(visits[["fare"]].to_numpy(), bought)
+    assert_array_equal(learner.predict_many(visits[["fare"]]), learner.predict_many(visits[["fare"]].to_numpy()))
+    with pytest.raises(RowRefused, match="a fresh Auto"):
+        learner.predict_many(visits[["sex"]])
+    with pytest.raises(AioliError, match="a fresh Auto"):
+        learner.learn({"fare": 3.0}, 1)
+    with pytest.raises(RowRefused, match="column 0 is nan"):
+        Auto().learn_many([[np.nan, 1.0]], [1])  # an array has no place for a mark: the gap may be a mistake
+
+
+@pytest.mark.parametrize("kind", [AIOLI, Auto])
+def test_a_gap_of_a_nullable_column_is_a_sentence(kind: Any, visits: Any, bought: Vector) -> None:
+    frame = visits[["fare", "age"]].convert_dtypes()
+    if kind is Auto:
+        assert len(Auto().learn_many(frame, bought)) == ROWS
+    else:
+        with pytest.raises(RowRefused, match=r"row \d+: column 1 is (missing|nan)"):
+            AIOLI().learn_many(frame, bought)
+
+
+def test_models_of_the_command_and_back(
+    visits: Any, bought: Vector, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, model, back = tmp_path / "visits.csv", str(tmp_path / "model"), str(tmp_path / "back")
+    visits.assign(y=bought).to_csv(file, index=False)
+    assert main(["run", str(file), "--label", "y", "--save", model, "--json"]) == 0
+    learner = Auto.load(model)
+    row: dict[str, object] = {"age": 30, "fare": "12.5", "sex": "f", "port": None, "when": "2024-01-05", "vip": True}
+    said = learner.predict(row)
+    assert said == TableLearner.load(model).predict(row)
+    learner.save(back)
+    capsys.readouterr()
+    assert main(["predict", str(file), "--model", back]) == 0
+    found = np.array(capsys.readouterr().out.split(), dtype=float)
+    fresh = Auto()
+    fresh.learn_many(visits, bought)
+    fresh.save(model)
+    assert main(["predict", str(file), "--model", model]) == 0
+    own = np.array(capsys.readouterr().out.split(), dtype=float)
+    assert_allclose(own, fresh.predict_many(visits), rtol=1e-12)
+    assert_allclose(found, own, rtol=1e-9)
+
+
+def test_columns_are_explained_as_they_came(visits: Any, bought: Vector) -> None:
+    learner = Auto()
+    learner.learn_many(visits, bought)
+    effects = explain_columns(learner, visits[:60])
+    assert effects[0].name == "sex"
+    assert {effect.name for effect in effects} == set(visits.columns)
+    assert explain_row(learner, visits.iloc[0].to_dict(), visits[:60])[0].name in visits.columns
+
+
+def test_free_text_is_played_by_wide_experts(rng: np.random.Generator) -> None:
+    words = np.array(["good", "bad", "fine", "awful", "film", "plot", "actor", "scene", "music", "slow"])
+    texts = [" ".join(rng.choice(words, 9)) + f" take {t}" for t in range(300)]
+    y = np.array([text.count("good") > text.count("bad") for text in texts])
+    learner, table = Auto(), TableLearner()
+    frame = pd.DataFrame({"said": texts})
+    assert_array_equal(learner.learn_many(frame, y), table.learn_many(frame, y))
+    assert len(learner.feature_names_ or []) > 256
