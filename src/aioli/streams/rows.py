@@ -22,7 +22,7 @@ FARTHEST = 1e100  # log-odds that are still taken for such
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
 
 LABELS: dict[object, float] = {0: 0.0, 1: 1.0, -1: 0.0}  # True, 1.0 and np.int64(1) are the same key as 1
-GIVE_LABELS = "give 0 or 1, False or True, -1 or +1; Auto(classes=…) and AIOLI(classes=…) take other labels, two or more"
+GIVE_LABELS = "give 0 or 1, False or True, -1 or +1; Auto(classes=…) and AIOLI(classes=…) take other labels"
 
 
 class CheckedRows(ABC):
