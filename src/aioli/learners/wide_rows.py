@@ -39,9 +39,8 @@ def is_wide(X: Any) -> bool:
 
 def hashed(rows: SparseRows, bits: int) -> SparseRows:
     """Return the rows with their columns in 2^bits buckets; values that share a bucket are added."""
-    matrix = rows.values
-    buckets = _buckets(matrix.indices, bits)
-    bucketed = sparse.csr_array((matrix.data, buckets, matrix.indptr), shape=(len(rows), 1 << bits))
+    buckets = _buckets(rows.indices, bits)
+    bucketed = sparse.csr_array((rows.data, buckets, rows.indptr), shape=(len(rows), 1 << bits))
     return SparseRows(bucketed, intercept=False, widest=math.inf, single=rows.single)
 
 

@@ -188,6 +188,14 @@ class Encoder:
         for name, total in zip(table.names, sums.tolist(), strict=True):
             self._sums[name] = [total, self._sums.get(name, (0.0, 0))[1] + len(table)]
 
+    def _add_to_sum(self, name: str, values: Vector) -> None:
+        """Add the values of one column to the sum behind its mean, as `_add_sums` does."""
+        total, count = self._sums.setdefault(name, [0.0, 0])
+        if self.moving:
+            sums = np.array([total])
+            add_rows(np.require(values, requirements=["C", "W"])[:, None], sums)
+            self._sums[name] = [sums.item(), int(count) + len(values)]
+
     def add_columns(self, new: dict[str, str]) -> None:
         """Add columns that no earlier row had. None gets a feature until its first value comes."""
         self.kinds.update(new)
@@ -213,6 +221,10 @@ class Encoder:
         """Return the values, missing ones filled with the mean of those before, or with 0 in a late column."""
         name = column.features[0]
         gone = np.isnan(values)
+        if name not in self._late and not gone.any():
+            self._count_missing(name, 0)
+            self._add_to_sum(name, values)
+            return values
         wrong = np.array(sorted(unreadable), dtype=np.int64)
         found.mark(column, wrong, self._derived_name(f"{name} is unreadable"))
         silent = gone.copy()
@@ -231,8 +243,6 @@ class Encoder:
             sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
         counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
-        if not gone.any():
-            return values
         found.mark(column, np.flatnonzero(silent), self._derived_name(f"{name} is missing"))
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)

@@ -48,7 +48,7 @@ def names_in(X: object) -> list[str] | None:
 
 def in_order_of(X: object, names: Sequence[str] | None) -> object:
     """Return a data frame with its columns in this order, where it has just these; anything else as it is."""
-    if names is None or not isinstance(X, _NamesColumns):
+    if names is None or type(X) is np.ndarray or not isinstance(X, _NamesColumns):
         return X
     own = names_in(X)
     return X[list(names)] if own is not None and own != list(names) and set(own) == set(names) else X

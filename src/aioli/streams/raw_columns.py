@@ -177,9 +177,6 @@ def columns_of(data: object) -> tuple[RawColumns, int, bool]:
     """
     if (only := _as_mapping(data)) is not None:
         data = [only]
-    if isinstance(data, Frame) and not isinstance(data, np.ndarray):
-        names = _names(data)
-        return {name: _of_frame(data, name) for name in names}, len(data), False
     given = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else None
     known = [row for row in map(_as_mapping, given or []) if row is not None]
     if given is not None and len(known) == len(given):
@@ -189,6 +186,9 @@ def columns_of(data: object) -> tuple[RawColumns, int, bool]:
             for name in dict.fromkeys(k for r in rows for k in r)
         }
         return {name: column for name, column in found.items() if not column.is_empty}, len(rows), True
+    if given is None and isinstance(data, Frame) and not isinstance(data, np.ndarray):
+        names = _names(data)
+        return {name: _of_frame(data, name) for name in names}, len(data), False
     cells = _cells(data if given is None else given)
     return {str(j): _of_array(cells[:, j]) for j in range(cells.shape[1])}, len(cells), False
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from aioli.numerics.compiling import Vector, compiled
+from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.streams.files.table import Csr
-from aioli.streams.matrices import Values
 from aioli.streams.rows import CheckedRows
 
 __all__ = ["Indices", "SparseChunk", "SparseRows"]
@@ -35,10 +34,17 @@ class SparseChunk(NamedTuple):
 
 
 class SparseRows(CheckedRows):
-    r"""Checks a matrix of rows of any kind and keeps it as canonical CSR: float64, columns in order, no zeros. O(nnz).
+    r"""Checks a matrix of rows of any kind and knows its entries that are not 0: float64, columns in order. O(nnz).
 
-    `values` is the matrix and `norms` the rows' lengths $\|x\|$. An intercept is counted in the norms, as
-    $\sqrt{1 + \|x\|^2}$, but not stored, since it is always 1. What the user gave is never changed.
+    The lengths of rows are $\|x\|$. An intercept is counted in them, as $\sqrt{1 + \|x\|^2}$, but not stored, since it
+    is always 1. What the user gave is never changed.
+
+    Attributes
+    ----------
+    indptr, indices, data
+        The entries of all rows, as `SparseChunk` has them.
+    norms
+        The rows' lengths.
 
     >>> from scipy import sparse
     >>> rows = SparseRows(sparse.csr_array([[0.0, 3.0, 4.0], [0.0, 0.0, 1.0]]), intercept=False, widest=1e100)
@@ -47,36 +53,45 @@ class SparseRows(CheckedRows):
     0 [0 2 3] [1 2 2] [3. 4. 1.] [5. 1.]
     """
 
-    values: Csr
-
     def _check(self, widest: float) -> None:
-        self.values = _canonical(self.values)
+        with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
+            if isinstance(self.values, np.ndarray):  # SciPy would take longer than to learn a row
+                self.values = self.values.astype(np.float64, copy=False)
+                where, columns = np.nonzero(self.values)
+                self.indptr: Indices = np.searchsorted(where, np.arange(len(self) + 1))
+                self.indices: Indices = np.ascontiguousarray(columns)
+                self.data: Vector = self.values[where, columns]
+            else:
+                matrix = self.values = _canonical(self.values)
+                self.indptr, self.indices = matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64)
+                self.data = matrix.data
         self.norms: Vector = np.empty(len(self))
-        measure(self.values.indptr.astype(np.int64), self.values.data, float(self.intercept), self.norms)
+        measure(self.indptr, self.data, float(self.intercept), self.norms)
         bad = ~(self.norms <= min(widest, 1e154))  # NaN is bad too; the square of a norm must be finite
         if bad.any():
             t = int(np.argmax(bad))
-            entries = slice(int(self.values.indptr[t]), int(self.values.indptr[t + 1]))
-            self._refuse(t, self.values.data[entries], self.values.indices[entries], widest)
+            entries = slice(int(self.indptr[t]), int(self.indptr[t + 1]))
+            self._refuse(t, self.data[entries], self.indices[entries], widest)
 
     def __iter__(self) -> Iterator[tuple[int, SparseChunk]]:
         """Yield the chunks, each with the number of its first row."""
-        ends, start = self.values.indptr, 0
+        start = 0
         while start < len(self):
-            fitting = int(np.searchsorted(ends, int(ends[start]) + CHUNK_ENTRIES, side="right")) - 1
+            fitting = int(np.searchsorted(self.indptr, int(self.indptr[start]) + CHUNK_ENTRIES, side="right")) - 1
             stop = min(max(start + 1, fitting), len(self))
-            entries = slice(int(ends[start]), int(ends[stop]))
-            indptr = ends[start : stop + 1].astype(np.int64)
-            yield (
-                start,
-                SparseChunk(
-                    indptr - indptr[0],
-                    self.values.indices[entries].astype(np.int64),
-                    self.values.data[entries],
-                    self.norms[start:stop],
-                ),
-            )
+            yield start, self.part(start, stop)
             start = stop
+
+    def part(self, start: int, stop: int) -> SparseChunk:
+        """Return some of the rows."""
+        first, last = int(self.indptr[start]), int(self.indptr[stop])
+        indptr = self.indptr[start : stop + 1] - first
+        return SparseChunk(indptr, self.indices[first:last], self.data[first:last], self.norms[start:stop])
+
+    def first_columns(self, width: int) -> Matrix:
+        """Return the first columns of all rows as a dense matrix."""
+        first = self.values[:, :width]
+        return np.ascontiguousarray(first if isinstance(first, np.ndarray) else first.toarray())
 
     def lengths(self) -> Iterator[tuple[int, Vector]]:
         """Yield the norms of all rows at once, with the number of the first."""
@@ -93,10 +108,9 @@ def measure(indptr: Indices, data: Vector, ones: float, norms: Vector) -> None:
         norms[t] = math.sqrt(norm2)
 
 
-def _canonical(values: Values) -> Csr:
+def _canonical(values: Csr) -> Csr:
     """Return the matrix as CSR of float64 with columns in order, none twice and no zeros kept; a copy if need be."""
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows float64 is found as an infinity
-        matrix = sparse.csr_array(values).astype(np.float64, copy=False)
+    matrix = sparse.csr_array(values).astype(np.float64, copy=False)
     if not matrix.has_canonical_format or not matrix.data.all():
         matrix = matrix.copy()
         matrix.sum_duplicates()

@@ -173,12 +173,13 @@ class NarrowAndWide(RowsLearner[SparseRows]):
 
     def _rows(self, X: object, single: bool = False) -> SparseRows:
         rows = SparseRows(X, intercept=False, widest=LONGEST, width=self._width, names=self._names, single=single)
-        self.narrow._rows(self._first_columns(rows))  # whatever the ensemble refuses is refused before anybody learns
+        if not (rows.norms <= 0.5 * LONGEST).all():  # what the ensemble refuses is refused before anybody learns
+            self.narrow._rows(self._first_columns(rows))
         return rows
 
     def _first_columns(self, rows: SparseRows) -> Matrix:
         width = self.narrow.n_features_ or (rows.width if rows.width <= NARROW else FEW)
-        return np.ascontiguousarray(rows.values[:, :width].toarray())
+        return rows.first_columns(width)
 
     def _begin(self, rows: SparseRows) -> None:
         if self._width is None:
@@ -189,7 +190,8 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         Z = np.zeros((len(rows), 1 + len(self._wides)))
         if self._width is not None:
             first = self._first_columns(rows)
-            Z[:, 0] = self.narrow.predict_logit_many(first)
+            one = len(rows) == 1  # a single row takes a short way
+            Z[:, 0] = self.narrow.predict_logit(first[0]) if one else self.narrow.predict_logit_many(first)
             Z[:, 1:] = self._wides.predict(rows, first)
         Z = np.clip(Z, -CERTAIN, CERTAIN)
         if self._late is not None:
@@ -202,7 +204,10 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         row_weights, late = as_weights(weights, rows, LONGEST, HEAVIEST), as_logits(logits, len(rows))
         first = self._first_columns(rows)
         self._begin(rows)
-        p = self.narrow.learn_many(first, labels, row_weights)
+        if len(rows) == 1:  # which takes a short way
+            p = np.array([self.narrow.learn(first[0], labels[0], row_weights.item())])
+        else:
+            p = self.narrow.learn_many(first, labels, row_weights)
         with np.errstate(divide="ignore"):  # a probability of 0 or 1 is bounded below
             own = np.log(p) - np.log1p(-p)
         Z = np.clip(np.column_stack([own, self._wides.learn(rows, first, labels, row_weights)]), -CERTAIN, CERTAIN)

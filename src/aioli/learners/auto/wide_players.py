@@ -133,15 +133,12 @@ class WidePlayers:
 
     def _chunks(self, rows: SparseRows, first: Matrix) -> list[tuple[slice, Matrix, SparseChunk]]:
         """Return parts of the rows as the players see them: the first columns, and all of them."""
-        ends, parts, start = rows.values.indptr.astype(np.int64), [], 0
+        parts, start = [], 0
         room = self._pairs.room
         while start < len(rows):
             stop = min(start + CHUNK, len(rows), start + room if room else len(rows))
             room = max(0, room - (stop - start))
-            entries = slice(int(ends[start]), int(ends[stop]))
-            indices, data = rows.values.indices[entries].astype(np.int64), rows.values.data[entries]
-            chunk = SparseChunk(ends[start : stop + 1] - ends[start], indices, data, rows.norms[start:stop])
-            parts.append((slice(start, stop), first[start:stop], chunk))
+            parts.append((slice(start, stop), first[start:stop], rows.part(start, stop)))
             start = stop
         return parts
 

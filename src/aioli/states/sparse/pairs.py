@@ -26,6 +26,7 @@ BUCKETS = 1 << BITS  # places that tokens of numbers and pairs share; the column
 SETTLING = 512  # rows after which it is settled what a column is
 CUTS = 7
 MOST = 48  # tokens of a row that have pairs
+Stamps = NDArray[np.int16]  # of each place the last row that has written there: rows come by a few hundreds
 Word = Any  # an unsigned integer of 64 bits
 GOLDEN: Word = np.uint64(0x9E3779B97F4A7C15)  # 2^64/φ
 OTHER: Word = np.uint64(0xC2B2AE3D27D4EB4F)  # an odd number of no pattern, so that the pair (a, b) is not (b, a)
@@ -83,7 +84,7 @@ class Pairs:
         indptr: Indices = np.zeros(count + 1, dtype=np.int64)
         indices: Indices = np.empty(entries, dtype=np.int64)
         data, norms = np.ones(entries), np.empty(count)
-        stamps: Indices = np.full(BUCKETS, -1, dtype=np.int64)
+        stamps: Stamps = np.full(BUCKETS, -1, dtype=np.int16)  # small: a single row would spend most of its time here
         entries_of_rows = rows.indptr, rows.indices, rows.data
         used = expand(X, cuts, numeric, *entries_of_rows, self.paired, stamps, indptr, indices, data, norms)
         return SparseChunk(indptr, indices[:used], data[:used], norms)
@@ -127,8 +128,8 @@ def octile(cuts: Vector, value: float) -> int:
     return part
 
 
-@compiled("b1(u8,i8,i8[::1],i8,i8[::1],f8[::1])")
-def put(token: Word, t: int, stamps: Indices, used: int, out_indices: Indices, out_data: Vector) -> bool:
+@compiled("b1(u8,i8,i2[::1],i8,i8[::1],f8[::1])")
+def put(token: Word, t: int, stamps: Stamps, used: int, out_indices: Indices, out_data: Vector) -> bool:
     """Write a 1 at the place of the token; return False where row t has written there already. O(1)."""
     place = np.int64(token >> SHIFT)
     if stamps[place] == t:
@@ -139,7 +140,7 @@ def put(token: Word, t: int, stamps: Indices, used: int, out_indices: Indices, o
     return True
 
 
-@compiled("i8(f8[:,::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],b1,i8[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
+@compiled("i8(f8[:,::1],f8[:,::1],f8[::1],i8[::1],i8[::1],f8[::1],b1,i2[::1],i8[::1],i8[::1],f8[::1],f8[::1])")
 def expand(
     X: Matrix,
     cuts: Matrix,
@@ -148,7 +149,7 @@ def expand(
     indices: Indices,
     data: Vector,
     paired: bool,
-    stamps: Indices,
+    stamps: Stamps,
     out_indptr: Indices,
     out_indices: Indices,
     out_data: Vector,
