@@ -72,10 +72,7 @@ class TakesNamedRows(ABC):
         if self._table is not None or not self._by_name(X):
             return self.features_of(X)
         table = TableEncoder()
-        told = table.table(X)
-        if self._meet_columns(set(table.kinds.values())):
-            table.allow_wide()
-        rows = joined(list(table.blocks(told, moving=False)), len(table.features))
+        rows = self._encoded(table, X, moving=False)
         self._table = table
         return rows
 
@@ -86,10 +83,8 @@ class TakesNamedRows(ABC):
         mark = table.mark()
         try:
             with all_or_nothing(self):
-                told = table.table(X)
-                if self._table is None and self._meet_columns(set(table.kinds.values())):
-                    table.allow_wide()
-                rows = joined(list(table.blocks(told)), len(table.features))
+                row = table.encode_row(X)
+                rows = self._encoded(table, X) if row is None else row
                 known = self.n_features_
                 if known is not None and known < len(table.features):
                     self._copy_what_grows()
@@ -101,6 +96,13 @@ class TakesNamedRows(ABC):
         except BaseException:
             table.undo(mark)
             raise
+
+    def _encoded(self, table: TableEncoder, X: object, moving: bool = True) -> Features:
+        """Return rows as features, new ones among them; the first say what the columns are, and so who plays."""
+        told = table.table(X)
+        if self._table is None and self._meet_columns(set(table.kinds.values())):
+            table.allow_wide()
+        return joined(list(table.blocks(told, moving)), len(table.features))
 
     def _table_parts(self, classes: Sequence[str] | None) -> dict[str, Snapshot]:
         """Return the part of a snapshot that says how columns are encoded; `classes` are called so, where texts."""

@@ -23,7 +23,7 @@ from aioli.store.models import STREAM, require_saves
 from aioli.streams.files.table import CATEGORY, TEXT, Features, Texts
 from aioli.streams.many_labels import labels_for, restore_labels
 from aioli.streams.protocol import Batch
-from aioli.streams.raw_columns import column_of_values
+from aioli.streams.raw_columns import column_of_values, the_row
 from aioli.streams.table_encoder import TableEncoder
 
 __all__ = ["TableLearner"]
@@ -96,7 +96,7 @@ class TableLearner:
 
     def learn(self, row: object, y: object, weight: float = 1.0) -> float | Vector:
         """Learn from one row and its label; returns what was announced before the label."""
-        announced = self.learn_many([row], [y], None if weight == 1.0 else [weight])
+        announced = self.learn_many(row if type(row) is dict else [row], [y], None if weight == 1.0 else [weight])
         return announced[0] if announced.ndim == 2 else float(announced[0])
 
     def learn_many(self, rows: object, y: object, weights: object = None) -> Vector | Matrix:
@@ -116,25 +116,28 @@ class TableLearner:
     def _learn(self, rows: object, y: object, weights: object) -> Vector | Matrix:
         told = _labels_of(y)
         stakes = None if weights is None else np.asarray(weights, dtype=np.float64).ravel()
-        table = self.encoder_.table(rows)
-        count = 0 if table is None else len(table)
+        row = None if self._player is None else self.encoder_.encode_row(rows)
+        table = self.encoder_.table(rows) if row is None else None
+        count, where = (0 if row is None else 1), the_row(0)
+        if table is not None:
+            count, where = len(table), table.where
         for what, values in (("labels", told), ("weights", stakes)):
             if values is not None and len(values) != count:
                 raise LabelRefused(
                     f"has {count} rows and {len(values)} {what}", remedy="give one a row", place="the data"
                 )
-        if table is None:
+        if not count:
             return np.empty(0)
         first = self._first_player() if self._player is None else None
-        codes = self.labels_.encode(told, table.where)
-        blocks = list(self.encoder_.blocks(table))
+        codes = self.labels_.encode(told, where)
+        blocks = list(self.encoder_.blocks(table)) if row is None else [row]
         player = first or self._player_for(blocks)
         said: list[Vector] = []
         begin = 0
         for X in blocks:
             part = slice(begin, begin + X.shape[0])
             weighed = None if stakes is None else stakes[part]
-            said += self._play(player, Batch(X, codes[part], weighed, table.where, classes=self.labels_.classes))
+            said += self._play(player, Batch(X, codes[part], weighed, where, classes=self.labels_.classes))
             begin = part.stop
         self._player = player
         return _together(said)
@@ -172,7 +175,7 @@ class TableLearner:
 
     def predict(self, row: object) -> float | Vector:
         """Return the probability of the second class, or one a class; changes nothing."""
-        p = self.predict_many([row])
+        p = self.predict_many(row if type(row) is dict else [row])
         return p[0] if p.ndim == 2 else float(p[0])
 
     def predict_many(self, rows: object) -> Vector | Matrix:

@@ -28,11 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import ParameterRefused, SnapshotRefused
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.streams.fair_shares import FairShares
 from aioli.streams.feature_rows import Ones, add_rows, as_matrix_of, as_sparse
+from aioli.streams.files.dates import parts_of_day
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Features, Table, Texts
+from aioli.streams.row_plan import EncodedRow, PlannedColumn, RowPlan
 
 __all__ = ["Encoder", "Mark", "column_kinds"]
 
@@ -46,9 +48,6 @@ WORD_BUCKETS = 1 << 12  # features that words without one of their own share
 WORD_BUCKET = "rare words, bucket"
 MOST_ROWS = 2.0**53  # the largest count that float64 holds exactly, with all below it
 WORD = re.compile(r"\w+")
-WEEK = 7.0
-THURSDAY = 3.0  # the first of January 1970, Monday being 0
-
 
 Claim: TypeAlias = tuple[int, int, int, int, str]  # of a new feature: row, kind, rank and part, in order; its name
 NUMBERS, DATES, WORDS, CATEGORIES, NO_CATEGORY, RARE = range(6)  # kinds of features, in their order within a row
@@ -119,6 +118,7 @@ class Encoder:
         self._rows = 0
         self._late: list[str] = []
         self._places: dict[str, int] = {}
+        self._plan: RowPlan | None = None  # as long as there are no new columns and features
         self._sums: dict[str, list[float]] = {}  # of each column of numbers: sum and count of the values present
         for name in self._in_order(name for name, kind in self.kinds.items() if kind == NUMBER):
             self._place(name)
@@ -198,11 +198,53 @@ class Encoder:
 
     def add_columns(self, new: dict[str, str]) -> None:
         """Add columns that no earlier row had. None gets a feature until its first value comes."""
-        self.kinds.update(new)
-        self._late += new
+        if new:
+            self.kinds.update(new)
+            self._late += new
+            self._plan = None
+
+    def encode_row(self, row: Mapping[str, object]) -> Matrix | None:
+        """Return one row as `encode` does a table of it, and remember as much; None where it takes a table."""
+        encoded = self._by_plan(row)
+        if encoded is None:
+            return None
+        for name, number in encoded.numbers if self.moving else ():
+            total, count = self._sums.get(name, (0.0, 0))
+            self._sums[name] = [total + number, int(count) + 1]
+        for name in encoded.missing:
+            self._count_missing(name, 1)
+        self._rows += 1
+        return encoded.features
+
+    def consult_row(self, row: Mapping[str, object]) -> Matrix | None:
+        """Return one row by the features known so far, and remember nothing; None where it takes a table."""
+        encoded = self._by_plan(row)
+        return None if encoded is None else encoded.features
+
+    def _by_plan(self, row: Mapping[str, object]) -> EncodedRow | None:
+        if self.sparse:
+            return None
+        plan = self._plan = self._plan or self._planned()
+        return None if plan is None else plan.encode(row, self._sums)
+
+    def _planned(self) -> RowPlan | None:
+        """Return how single rows are encoded; None where columns are of kinds, or have names, that take a table."""
+        columns, skipped = [], []
+        for name, kind in self.kinds.items():
+            features = {NUMBER: (name,), DATE: self.date_features(name), CATEGORY: ()}.get(kind)
+            if kind == TEXT or "=" in name or not set(features or ()) <= self._places.keys():
+                return None
+            if features is None:
+                skipped.append(name)
+                continue
+            late = name in self._late
+            mark = self._places.get(self._derived_name(f"{name} is {'there' if late else 'missing'}"))
+            columns.append(PlannedColumn(name, tuple(self._places[feature] for feature in features), mark, late))
+        return RowPlan(columns, skipped, self._places)
 
     def _place(self, feature: str) -> int:
         if feature not in self._places:
+            self._plan = None
             self._places[feature] = len(self.features)
             self.features.append(feature)
         return self._places[feature]
@@ -250,7 +292,7 @@ class Encoder:
     def _date(self, column: Column, days: Vector, unreadable: Mapping[int, str], found: Found) -> None:
         """Add the features of a date. Missing days are filled; the day of the week and the hour follow from them."""
         filled = self._fill_missing(column, days, unreadable, found)
-        parts = (filled, np.floor(filled + THURSDAY) % WEEK, (filled % 1.0) * 24.0)
+        parts = parts_of_day(filled)
         present = ~np.isnan(days) if column.features[0] in self._late else np.full(len(days), True)
         found.dense.extend(
             (feature, np.where(present, part, 0.0)) for feature, part in zip(column.features, parts, strict=True)
@@ -343,6 +385,8 @@ class Encoder:
 
     def undo(self, mark: "Mark") -> None:
         """Forget what was encoded since the mark. O(columns and new features)."""
+        if mark.features < len(self.features) or len(mark.kinds) < len(self.kinds):
+            self._plan = None
         for feature in self.features[mark.features :]:
             del self._places[feature]
         del self.features[mark.features :]

@@ -21,7 +21,16 @@ from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
 from aioli.streams.files.where import Numbered, Where
 from aioli.streams.matrices import is_sparse
 
-__all__ = ["RawColumn", "RawColumns", "column_of_values", "columns_of", "is_named", "is_raw", "table_of_columns"]
+__all__ = [
+    "RawColumn",
+    "RawColumns",
+    "column_of_values",
+    "columns_of",
+    "is_named",
+    "is_raw",
+    "table_of_columns",
+    "the_row",
+]
 
 A_DAY = 86_400_000_000  # microseconds
 

@@ -64,6 +64,8 @@ class RowEncoder(KnowsColumns):
         """Return the row as one row of features, dense, or sparse where a column is free text."""
         where, known = _TheRow(), self.kinds
         flat = flat_row(row, where)
+        if self._encoder is not None and (plain := self._encoder.encode_row(flat)) is not None:
+            return plain
         unknown = [name for name in flat if name not in known]
         if len(known) + len(unknown) > MOST_KEYS:
             problem = f"has the key {unknown[-1]!r}, one of more than {MOST_KEYS:,}"

@@ -6,7 +6,7 @@ from typing import Self
 import numpy as np
 
 from aioli.errors import RowRefused, SnapshotRefused
-from aioli.numerics.compiling import Vector
+from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.blocks import block_rows, row_slice
 from aioli.streams.encoding import Encoder, Mark, column_kinds
@@ -93,6 +93,13 @@ class TableEncoder(KnowsColumns):
         """Return the rows as features, and remember what is new in them."""
         return joined(list(self.blocks(self.table(data))), len(self.features))
 
+    def encode_row(self, data: object) -> Matrix | None:
+        """Return one dictionary as `encode` does, and remember as much; None where anything in it is new or unusual."""
+        if self._encoder is None or type(data) is not dict:
+            return None
+        self._encoder.moving = True
+        return self._encoder.encode_row(data)
+
     def table(self, data: object) -> Table | None:
         """Return the rows as a table, once it is known what each column is; None where there is no row."""
         columns, rows, open_ended = columns_of(data)
@@ -116,8 +123,10 @@ class TableEncoder(KnowsColumns):
 
     def transform(self, data: object) -> Features:
         """Return the rows by the features known so far, and remember nothing; what is new in them counts as 0."""
-        columns, rows, open_ended = columns_of(data)
         encoder = self._known()
+        if type(data) is dict and (row := encoder.consult_row(data)) is not None:
+            return row
+        columns, rows, open_ended = columns_of(data)
         self._require_columns(columns, open_ended)
         width = len(encoder.features)
         if not rows:

@@ -2,8 +2,11 @@
 
 import re
 from datetime import UTC, datetime, timedelta, timezone
+from typing import TypeVar
 
-__all__ = ["DAY_FIRST", "MONTH_FIRST", "YEAR_FIRST", "days_in", "parse_date"]
+from aioli.numerics.compiling import Vector
+
+__all__ = ["DAY_FIRST", "MONTH_FIRST", "YEAR_FIRST", "days_in", "parse_date", "parts_of_day"]
 
 YEAR_FIRST, DAY_FIRST, MONTH_FIRST = "", "day first", "month first"  # how a column of dates is written
 
@@ -36,12 +39,21 @@ TURN = 69  # two digits of a year: 69 is 1969, 68 is 2068, as POSIX has it
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 MICROSECONDS_A_DAY = 86_400e6
+WEEK, HOURS = 7.0, 24.0
+THURSDAY = 3.0  # the first of January 1970, Monday being 0
+
+Days = TypeVar("Days", float, Vector)
 
 
 def days_in(text: str, notation: str = YEAR_FIRST) -> float | None:
     """Return a date in days since 1970, its time as a fraction of one; None if the text writes no date."""
     moment = parse_date(text, notation)
     return None if moment is None else (moment - EPOCH) // MICROSECOND / MICROSECONDS_A_DAY
+
+
+def parts_of_day(days: Days) -> tuple[Days, Days, Days]:
+    """Return what is learned of a moment: its day since 1970, the day of its week from Monday, and its hour."""
+    return days, (days + THURSDAY) // 1.0 % WEEK, (days % 1.0) * HOURS
 
 
 def parse_date(text: str, notation: str = YEAR_FIRST) -> datetime | None:
