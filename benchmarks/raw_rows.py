@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from aioli import AIOLI, Auto, TableLearner
+from aioli.river import AIOLIClassifier
 from benchmarks.table import as_markdown, compare, comparison_table
 from benchmarks.timing import Run, side_by_side
 
@@ -34,13 +35,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
         "Auto()": Auto,
         "TableLearner(AIOLI())": lambda: TableLearner(AIOLI()),
     }
+    faces = {"aioli.river, AIOLI()": lambda: AIOLIClassifier(AIOLI()), "aioli.river, Auto()": AIOLIClassifier}
     peers = {"River, pipeline": _pipeline, "River, forest": _forest}
     contenders = {name: _of_ours(make, rows, labels) for name, make in ours.items()}
-    contenders |= {name: _of_river(make, rows, labels) for name, make in peers.items()}
+    contenders |= {name: _of_river(make, rows, labels) for name, make in (faces | peers).items()}
     seconds = side_by_side(contenders, options.repeats)
     found = [
         compare(name, len(rows[0]), seconds[name] / len(rows), peer, seconds[peer] / len(rows))
-        for name in ours
+        for name in ours | faces
         for peer in peers
     ]
     notes = [f"{len(rows):,} rows of four numbers, one of them missing in every fifth, and of two words"]

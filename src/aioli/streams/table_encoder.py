@@ -91,7 +91,8 @@ class TableEncoder(KnowsColumns):
 
     def encode(self, data: object) -> Features:
         """Return the rows as features, and remember what is new in them."""
-        return joined(list(self.blocks(self.table(data))), len(self.features))
+        row = self.encode_row(data)
+        return joined(list(self.blocks(self.table(data))), len(self.features)) if row is None else row
 
     def encode_row(self, data: object) -> Matrix | None:
         """Return one dictionary as `encode` does, and remember as much; None where anything in it is new or unusual."""
