@@ -30,8 +30,8 @@ __all__ = ["AIOLIClassifier"]
 class AIOLIClassifier(ClassifierMixin, RowsEstimator):
     r"""Online logistic regression as a scikit-learn classifier.
 
-    `fit` learns a batch: the same rows give the same model, bit for bit, whatever their order. `partial_fit` goes on
-    with a stream, batch by batch, all of whose rows are announced before the first of their labels. The rows of
+    `fit` learns a batch: the same rows of numbers give the same model, bit for bit, whatever their order. `partial_fit`
+    goes on with a stream, batch by batch, all of whose rows are announced before the first of their labels. The rows of
     `predict_proba` are $(1-p, p)$, where p is what the learner would announce if the row came next, averaged where
     there are several. Of more than two classes they are those of `learner(classes=…)`, in the order of `classes_`.
     Dense, CSR, pandas and polars rows; any labels. Frames with words or dates, and lists of dictionaries, are encoded
@@ -145,11 +145,9 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
 
         The first call must be given all `classes`.
         """
-        with all_or_nothing(self):
+        with all_or_nothing(self), self._encoders_put_back():
             first = "learners_" not in vars(self)
             self.batch_models_ = None
-            if not first and self._may_widen(X):  # put back where the call is refused
-                self.table_, self.gaps_, self.learners_ = copy.deepcopy((self.table_, self.gaps_, self.learners_))
             if first and classes is None:
                 raise ValueError("classes must be passed on the first call to partial_fit.")
             rows, labels = self._validated(X, y, reset=first)
@@ -163,10 +161,13 @@ class AIOLIClassifier(ClassifierMixin, RowsEstimator):
             check_known(labels, encoder.classes_, codes)
             weights = as_weights(sample_weight, len(codes))
             stakes = weights_by_class(self.class_weight, self.classes_.tolist(), codes, weights)
+            encodes = (self.table_ or self.gaps_) is not None
+            if not first and encodes and rows.shape[1] != self.learners_[0].n_features_:
+                self.learners_ = copy.deepcopy(self.learners_)  # put back where the call is refused
+                for learner in self.learners_:
+                    widen(learner, rows.shape[1], self._names_of_features() or [])
             rows, codes, stakes = rows_of_weight(rows, codes, stakes)
             for learner in self.learners_ if len(codes) else ():
-                if (columns := self.table_ or self.gaps_) is not None:
-                    widen(learner, rows.shape[1], columns.features)
                 learn_rows_as_batch(learner, rows, codes if self._plays_two() else self._told(codes), stakes)
         return self
 

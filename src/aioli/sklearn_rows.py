@@ -1,9 +1,11 @@
 """A scikit-learn estimator that takes rows of numbers, or of any columns, which it encodes as files are."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.sklearn_parts import (
@@ -15,11 +17,13 @@ from aioli.sklearn_parts import (
     validate_data,
 )
 from aioli.streams.files.table import Features
-from aioli.streams.matrices import is_sparse
 from aioli.streams.raw_columns import is_raw
 from aioli.streams.table_encoder import TableEncoder
 
 __all__ = ["RowsEstimator"]
+
+
+WANTED = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
 
 
 class NamedMatrix:
@@ -40,22 +44,21 @@ class NamedMatrix:
 class RowsEstimator(BaseEstimator):
     """Checks rows and labels, and remembers the columns of the first call.
 
-    `table_` encodes columns that are no numbers, and `gaps_` fills and marks what is missing where all are. A subclass
-    that goes on learning after the first call copies both before, if a refused call must leave them.
+    `table_` encodes columns that are no numbers, and `gaps_` fills and marks what is missing where all are.
     """
 
     n_features_in_: int
     feature_names_in_: NDArray[np.object_]
     table_: TableEncoder | None = None
     gaps_: TableEncoder | None = None
-    _sums: Vector  # of each column, while none of its numbers is missing
-    _summed: int  # rows
+    _sums: Vector | float = 0.0  # of each column, while none of its numbers was missing
+    _summed = 0  # rows
 
     def _rows(self, X: object) -> Features:
         """Return rows that are to be predicted as features."""
         if self.table_ is not None:
             return self.table_.transform(X)
-        rows = validate_data(self, X, reset=False, **self._wanted(X))
+        rows = self._numbers(validate_data(self, X, reset=False, **WANTED))
         if not isinstance(rows, np.ndarray) or (self.gaps_ is None and not np.isnan(rows).any()):
             return rows
         return (self.gaps_ or self._gaps_so_far()).transform(self._named(rows))
@@ -64,22 +67,29 @@ class RowsEstimator(BaseEstimator):
         """Return rows that are to be learned as features, and their labels; `reset` takes their columns for new."""
         if reset:
             self.table_ = TableEncoder() if is_raw(X) else None
+            self.gaps_, self._sums, self._summed = None, 0.0, 0
         if self.table_ is not None:
             return self._encoded(self.table_, X, y, reset)
-        rows, labels = validate_data(self, X, y, reset=reset, **self._wanted(X))
+        rows, labels = validate_data(self, X, y, reset=reset, **WANTED)
         check_classification_targets(labels)
-        return self._filled(rows, reset) if isinstance(rows, np.ndarray) else rows, labels
+        return self._filled(self._numbers(rows), reset), labels
 
-    def _may_widen(self, X: object) -> bool:
-        """Return whether rows to be learned after the first call may bring new features."""
-        if self.table_ is not None or self.gaps_ is not None:
-            return True
-        rows = None if is_sparse(X) else np.asarray(X)
-        return rows is not None and (rows.dtype.kind not in "biuf" or bool(np.isnan(rows).any()))
+    @contextmanager
+    def _encoders_put_back(self) -> Iterator[None]:
+        """Have those who encode forget what they have seen since, where the block raises."""
+        encoder = self.table_ or self.gaps_
+        mark = None if encoder is None else encoder.mark()
+        try:
+            yield
+        except BaseException:
+            if encoder is not None and mark is not None:
+                encoder.undo(mark)
+            raise
 
     def _encoded(self, table: TableEncoder, X: object, y: object, reset: bool) -> tuple[Features, Labels]:
         """Return rows that are not all numbers as features, and their labels."""
-        rows, labels = _learned(table, X, reset), column_or_1d(y, warn=True)
+        rows, labels = table.encode(X), column_or_1d(y, warn=True)
+        rows = table.transform(X) if reset else rows  # what is missing in the first is filled with the mean of all
         check_consistent_length(rows, labels)
         check_classification_targets(labels)
         if reset:
@@ -87,18 +97,37 @@ class RowsEstimator(BaseEstimator):
             self.n_features_in_ = len(self.feature_names_in_)
         return rows, labels
 
-    def _filled(self, rows: Matrix, reset: bool) -> Features:
-        """Return rows of numbers that are to be learned without gaps: filled, and marked in columns of their own."""
-        if reset:
-            self.gaps_, self._sums, self._summed = None, np.zeros(rows.shape[1]), 0
-        if self.gaps_ is None and not np.isnan(rows).any():
-            self._sums, self._summed = self._sums + rows.sum(axis=0), self._summed + len(rows)
+    def _numbers(self, rows: Features) -> Features:
+        """Return rows of numbers; sparse ones have no gaps, and as many columns as dense ones that had some."""
+        if isinstance(rows, np.ndarray):
             return rows
-        self.gaps_ = self.gaps_ or self._gaps_so_far()
-        return _learned(self.gaps_, self._named(rows), reset)
+        if np.isnan(rows.data).any():
+            raise ValueError("Input X contains NaN in sparse rows; give dense rows, in which numbers may be missing")
+        width = rows.shape[1] if self.gaps_ is None else len(self.gaps_.features)
+        return sparse.csr_array((rows.data, rows.indices, rows.indptr), shape=(rows.shape[0], width))
+
+    def _filled(self, rows: Features, reset: bool) -> Features:
+        """Return rows of numbers that are to be learned without gaps: filled, and marked in columns of their own."""
+        if self.gaps_ is None and (not isinstance(rows, np.ndarray) or not np.isnan(rows).any()):
+            self._sums, self._summed = self._sums + np.asarray(rows.sum(axis=0)).ravel(), self._summed + rows.shape[0]
+            return rows
+        if not isinstance(rows, np.ndarray):
+            return rows
+        if not reset:
+            self.gaps_ = self.gaps_ or self._gaps_so_far()
+            return self.gaps_.encode(self._named(rows))
+        # the mean of all fills what is missing, and marks are in the order of the columns, whatever that of the rows
+        in_order = np.sort(rows, axis=0)
+        counts = np.count_nonzero(~np.isnan(rows), axis=0)
+        self.gaps_ = TableEncoder.of_numbers(self._column_names(), np.nansum(in_order, axis=0), counts)
+        somewhere = self.gaps_.table(self._named(np.where(counts == len(rows), 0.0, np.nan)[None]))
+        self.gaps_.encode_still(somewhere)
+        return self.gaps_.transform(self._named(rows))
 
     def _gaps_so_far(self) -> TableEncoder:
-        return TableEncoder.of_numbers(self._column_names(), self._sums, self._summed)
+        width = self.n_features_in_
+        sums, counts = np.broadcast_to(self._sums, width), np.full(width, self._summed)
+        return TableEncoder.of_numbers(self._column_names(), sums, counts)
 
     def _named(self, rows: Matrix) -> NamedMatrix:
         return NamedMatrix(self._column_names(), rows)
@@ -107,18 +136,8 @@ class RowsEstimator(BaseEstimator):
         named: NDArray[np.object_] | None = vars(self).get("feature_names_in_")
         return [f"x{j}" for j in range(self.n_features_in_)] if named is None else [str(name) for name in named]
 
-    def _wanted(self, X: object) -> dict[str, object]:
-        finite = True if is_sparse(X) else "allow-nan"
-        return {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": finite}
-
     def _names_of_features(self) -> list[str] | None:
         """Return the names of the features, where the columns have names."""
         if (encoder := self.table_ or self.gaps_) is not None:
             return list(encoder.features)
         return self._column_names() if "feature_names_in_" in vars(self) else None
-
-
-def _learned(encoder: TableEncoder, X: object, first: bool) -> Features:
-    """Return rows that are to be learned as features; what is missing in the first is filled with the mean of all."""
-    rows = encoder.encode(X)
-    return encoder.transform(X) if first else rows

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy import sparse
 
 from aioli import TableLearner
 from aioli.numerics.compiling import Matrix, Vector
@@ -31,13 +32,44 @@ def test_gaps_are_filled_with_the_mean_and_marked(punched: Matrix, rng: np.rando
     y = labels_of(punched, rng)
     model = AIOLIClassifier(batch_models=False).fit(punched, y)
     marked = np.isnan(punched[:, 1])
-    filled = np.column_stack([np.where(np.isnan(punched), np.nanmean(punched, axis=0), punched), marked])
+    means = np.nansum(np.sort(punched, axis=0), axis=0) / np.count_nonzero(~np.isnan(punched), axis=0)
+    filled = np.column_stack([np.where(np.isnan(punched), means, punched), marked])
     by_hand = AIOLIClassifier(batch_models=False).fit(filled, y)
     assert_allclose(model.predict_proba(punched), by_hand.predict_proba(filled), rtol=1e-9)
     assert model.gaps_ is not None
     assert model.gaps_.features == ["x0", "x1", "x1 is missing"]
     gap = model.predict_proba([[0.0, np.nan]])[0, 1]
     assert gap > model.predict_proba([[0.0, 0.0]])[0, 1]
+
+
+def test_the_order_of_rows_does_not_matter(punched: Matrix, rng: np.random.Generator) -> None:
+    y, order = labels_of(punched, rng), rng.permutation(ROWS)
+    punched[5, 0] = np.nan
+    model, other = AIOLIClassifier().fit(punched, y), AIOLIClassifier().fit(punched[order], y[order])
+    assert_array_equal(model.predict_proba(punched), other.predict_proba(punched))
+
+
+def test_sparse_rows_among_dense_ones(punched: Matrix, rng: np.random.Generator) -> None:
+    y, whole = labels_of(punched, rng), np.nan_to_num(punched)
+    rows = sparse.csr_matrix(whole)
+    model = AIOLIClassifier().fit(rows, y).partial_fit(whole, y)
+    assert_array_equal(model.predict_proba(rows), model.predict_proba(whole))
+    gap = [[0.3, np.nan]]
+    assert_allclose(model.predict_proba(gap), model.predict_proba([[0.3, whole[:, 1].mean()]]), rtol=1e-9)
+    model.partial_fit(punched, y).partial_fit(rows, y)
+    assert_array_equal(model.predict_proba(rows), model.predict_proba(whole))
+    model.fit(rows, y)
+    assert model.gaps_ is None
+    with pytest.raises(ValueError, match="NaN in sparse rows"):
+        model.predict_proba(sparse.csr_matrix(punched))
+
+
+def test_rows_without_weight_may_bring_a_gap(punched: Matrix, rng: np.random.Generator) -> None:
+    y, whole = labels_of(punched, rng), np.nan_to_num(punched)
+    model = AIOLIClassifier().partial_fit(whole, y, classes=[False, True])
+    before = model.predict_proba(whole)
+    model.partial_fit(punched, y, sample_weight=np.zeros(ROWS))
+    assert_allclose(model.predict_proba(whole), before, rtol=1e-9)
 
 
 def test_a_gap_that_is_first_met_when_predicting_counts_as_the_mean(rng: np.random.Generator) -> None:

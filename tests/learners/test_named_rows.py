@@ -1,5 +1,6 @@
 """`Auto` takes rows whose cells have names: frames and dictionaries, with words, dates and gaps, in every call."""
 
+import copy
 from pathlib import Path
 from typing import Any
 
@@ -9,9 +10,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from aioli import AIOLI, Auto, TableLearner, explain_columns, explain_row
 from aioli.cli import main
-from aioli.errors import AioliError, LabelRefused, RowRefused
+from aioli.errors import AioliError, CapabilityMissing, LabelRefused, RowRefused
 from aioli.learners.classes.class_auto import ClassAuto
 from aioli.numerics.compiling import Vector
+from aioli.streams.table_encoder import TableEncoder
 
 pd: Any = pytest.importorskip("pandas")
 
@@ -178,6 +180,91 @@ def test_models_of_the_command_and_back(
     own = np.array(capsys.readouterr().out.split(), dtype=float)
     assert_allclose(own, fresh.predict_many(visits), rtol=1e-12)
     assert_allclose(found, own, rtol=1e-9)
+
+
+def test_a_file_names_the_classes_of_a_model_of_two(visits: Any, bought: Vector, tmp_path: Path) -> None:
+    file, model, saved = tmp_path / "visits.csv", tmp_path / "model", tmp_path / "saved"
+    learner = Auto()
+    learner.learn_many(visits, bought)
+    learner.save(model)
+    visits.assign(y=np.where(bought, "yes", "no")).to_csv(file, index=False)
+    assert main(["run", str(file), "--label", "y", "--model", str(model), "--save", str(saved), "--json"]) == 0
+    again = Auto.load(saved)
+    learner.learn_many(visits, bought)
+    assert again.rounds == 2 * ROWS
+    assert_allclose(again.predict_many(visits), learner.predict_many(visits), rtol=1e-9)
+
+
+@pytest.mark.parametrize("spelled", [int, str, bool])
+def test_files_of_many_classes_are_read_whatever_their_labels(
+    spelled: Any, visits: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file, model = tmp_path / "visits.csv", str(tmp_path / "model")
+    visits.to_csv(file, index=False)
+    learner = Auto(classes="any")
+    learner.learn_many(visits, [spelled(x > 20.0) for x in visits.fare])
+    learner.save(model)
+    for command in (["inspect", model], ["predict", str(file), "--model", model]):
+        assert main(command) == 0
+    assert str(spelled(0)) in capsys.readouterr().out
+
+
+def test_learners_do_not_share_columns(visits: Any, bought: Vector) -> None:
+    two = Auto()
+    two.learn_many(visits, bought)
+    before = two.predict_many(visits)
+    two.with_classes("no", "yes").learn_many(visits.assign(port="new", age=1e6), ["no", "yes"] * (ROWS // 2))
+    assert_array_equal(two.predict_many(visits), before)
+
+
+def test_what_was_asked_for_is_kept(visits: Any, bought: Vector) -> None:
+    for pairs in (None, False, True):
+        learner = Auto(pairs=pairs)
+        learner.learn_many(visits, bought)
+        again = copy.deepcopy(learner)
+        assert again.get_params()["pairs"] == pairs
+        assert_array_equal(again.learn_many(visits, bought), learner.learn_many(visits, bought))
+
+
+@pytest.mark.parametrize("first", [{"x": 1e300, "c": "a"}, {"x": 1e300, "c": "a b"}])
+def test_a_refused_first_announcement_leaves_nothing(first: dict[str, object]) -> None:
+    learner = Auto()
+    for announce in (learner.announce, lambda row: learner.announce_many([row])):
+        with pytest.raises(AioliError):
+            announce(first)
+    learner.learn({"size": 1.0, "kind": "p"}, 1)
+    assert learner.feature_names_ == ["size", "kind=p"]
+
+
+def test_it_grows_by_itself(visits: Any, bought: Vector) -> None:
+    for learner in (Auto(), Auto(classes="any")):
+        learner.learn_many(visits[["age", "fare"]], bought)
+        assert learner.feature_names_ == ["age", "fare", "age is missing"]
+        with pytest.raises(CapabilityMissing, match="grows by itself"):
+            learner.grow(1, ["u"])
+
+
+def test_names_that_were_given_before_are_of_numbers(visits: Any, bought: Vector) -> None:
+    learner, plain = Auto(), Auto()
+    learner.feature_names_ = ["fare", "vip"]
+    said = learner.learn_many(visits[["vip", "fare"]], bought)
+    assert_array_equal(said, plain.learn_many(visits[["fare", "vip"]].to_numpy(float), bought))
+    with pytest.raises(RowRefused, match="give real numbers"):
+        learner.learn_many(visits[["vip", "sex"]], bought)
+
+
+def test_one_spelling_of_whole_numbers_and_of_spans() -> None:
+    whole, parts = TableEncoder(), TableEncoder()
+    frame = pd.DataFrame({"g": pd.Categorical([1, 2, None, 1])})
+    whole.encode(frame)
+    for t in range(4):
+        parts.encode(frame[t : t + 1])
+    assert whole.features == parts.features == ["g=1", "g=2", "g is missing"]
+    spans = pd.to_timedelta([1.5, 90.0, None], unit="s")
+    encoder = TableEncoder()
+    encoded: Any = encoder.encode(pd.DataFrame({"took": spans}))
+    assert_allclose(encoded[:, 0], [1.5, 90.0, 45.75])
+    assert encoder.transform({"took": spans[1].to_pytimedelta()})[0, 0] == 90.0
 
 
 def test_columns_are_explained_as_they_came(visits: Any, bought: Vector) -> None:

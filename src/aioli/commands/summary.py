@@ -120,7 +120,7 @@ def check_both_classes(source: str, run: Run) -> None:
     counts, names = run.stream.labels.counts, run.stream.labels.names
     if not counts[1] and run.stream.labels.rest:
         raise AioliError(f"{source}: no row has the positive label {names[1]!r}; {run.stream.labels.told()}")
-    if 0 in counts:
+    if sum(count > 0 for count in counts) < 2:
         only = names[1] if counts[1] else names[0]
         raise AioliError(
             f"{source}: every one of the {run.rows:,} rows has the label {only!r}; with one class there is "

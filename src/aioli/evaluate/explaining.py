@@ -4,6 +4,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from aioli.errors import CapabilityMissing
 from aioli.evaluate.background import Background
 from aioli.evaluate.column_effects import (
     ColumnEffect,
@@ -16,7 +17,7 @@ from aioli.evaluate.column_effects import (
 )
 from aioli.evaluate.original_columns import OriginalColumn, columns_as_taught
 from aioli.learners.named_rows import TakesNamedRows
-from aioli.learners.protocol import Learner, names_columns
+from aioli.learners.protocol import Learner, names_columns, plays_two_classes
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import Features
 from aioli.streams.matrices import as_matrix
@@ -92,6 +93,8 @@ def explain_row(learner: Learner, x: object, rows: object) -> list[Contribution]
 
 
 def _explainer(learner: Learner, rows: object) -> Explainer:
+    if not plays_two_classes(learner):
+        raise CapabilityMissing("only learners of two classes are explained by their columns")
     names = learner.feature_names_ if names_columns(learner) else None
     matrix = as_matrix(_features(learner, rows), width=learner.n_features_, names=names, single=False)
     taught = learner.encoding_ if isinstance(learner, TakesNamedRows) else None

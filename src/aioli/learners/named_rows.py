@@ -5,12 +5,13 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Self
 
+from aioli.errors import CapabilityMissing
 from aioli.learners.all_or_nothing import all_or_nothing
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.table import Features
-from aioli.streams.many_labels import ManyLabels
+from aioli.streams.files.table import Features, Table
+from aioli.streams.labels import Labels
 from aioli.streams.raw_columns import is_named
-from aioli.streams.table_encoder import TableEncoder, joined
+from aioli.streams.table_encoder import TableEncoder
 
 __all__ = ["TakesNamedRows"]
 
@@ -21,8 +22,8 @@ LABELS = "labels"  # within it, what the classes are called
 class TakesNamedRows(ABC):
     """A learner that begins with data frames or dictionaries encodes them, and all that come later, as files are.
 
-    One that begins with rows of numbers alone takes numbers alone. Arrays are always features: of a learner that
-    encodes, as many as it has by then.
+    One that begins with rows of numbers alone, or that was told what its columns are called, takes numbers alone.
+    Arrays are always features: of a learner that encodes, as many as it has by then.
     """
 
     _table: TableEncoder | None = None  # from the first row that was learned, where its cells had names
@@ -42,9 +43,19 @@ class TakesNamedRows(ABC):
     @abstractmethod
     def feature_names_(self, names: Sequence[str] | None) -> None: ...
 
-    @abstractmethod
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
+        if self._table is not None:
+            raise CapabilityMissing(
+                "the learner encodes rows by the names of their columns, and grows by itself when a new one comes; "
+                "give it rows that have it"
+            )
+        self._grow(columns, names)
+        return self
+
+    @abstractmethod
+    def _grow(self, columns: int, names: Sequence[str] | None) -> None:
+        """Make room for new columns, whoever knows of them."""
 
     @abstractmethod
     def _copy_what_grows(self) -> None:
@@ -56,7 +67,8 @@ class TakesNamedRows(ABC):
 
     def _by_name(self, X: object) -> bool:
         """Return whether rows must be encoded before this learner can take them."""
-        return (self._table is not None or self.n_features_ is None) and is_named(X)
+        open_yet = self.n_features_ is None and self.feature_names_ is None
+        return (self._table is not None or open_yet) and is_named(X)
 
     def features_of(self, X: object) -> object:
         """Return rows by the features known so far, where their cells have names; others as they came."""
@@ -67,14 +79,17 @@ class TakesNamedRows(ABC):
         rows, width = self._table.transform(X), self.n_features_
         return rows if width is None or rows.shape[1] <= width else rows[:, :width]
 
-    def _announcing(self, X: object) -> object:
-        """Return what `features_of` does; rows that are announced before any was learned show what the columns are."""
-        if self._table is not None or not self._by_name(X):
-            return self.features_of(X)
-        table = TableEncoder()
-        rows = self._encoded(table, X, moving=False)
-        self._table = table
-        return rows
+    @contextmanager
+    def _announcing(self, X: object) -> Iterator[object]:
+        """Yield rows that are to be announced as features; the first of all show what the columns are."""
+        if self._table is not None:
+            yield self.features_of(X)
+            return
+        with all_or_nothing(self):
+            table = TableEncoder()
+            rows = table.encode_still(self._met(table, X))
+            self._table = table
+            yield rows
 
     @contextmanager
     def _learning(self, X: object) -> Iterator[Features]:
@@ -84,37 +99,31 @@ class TakesNamedRows(ABC):
         try:
             with all_or_nothing(self):
                 row = table.encode_row(X)
-                rows = self._encoded(table, X) if row is None else row
+                rows = table.encode_table(self._met(table, X)) if row is None else row
                 known = self.n_features_
                 if known is not None and known < len(table.features):
                     self._copy_what_grows()
-                    self.grow(len(table.features) - known, table.features[known:])
+                    self._grow(len(table.features) - known, table.features[known:])
                 yield rows
-                self._table = table
-                if len(self.feature_names_ or ()) != len(table.features):
+                if self._table is None or len(self.feature_names_ or ()) != len(table.features):
                     self.feature_names_ = list(table.features)
+                self._table = table
         except BaseException:
             table.undo(mark)
             raise
 
-    def _encoded(self, table: TableEncoder, X: object, moving: bool = True) -> Features:
-        """Return rows as features, new ones among them; the first say what the columns are, and so who plays."""
+    def _met(self, table: TableEncoder, X: object) -> Table | None:
+        """Return rows as a table; the first of all say what the columns are, and so who plays."""
         told = table.table(X)
         if self._table is None and self._meet_columns(set(table.kinds.values())):
             table.allow_wide()
-        return joined(list(table.blocks(told, moving)), len(table.features))
+        return told
 
-    def _table_parts(self, classes: Sequence[str] | None) -> dict[str, Snapshot]:
-        """Return the part of a snapshot that says how columns are encoded; `classes` are called so, where texts."""
+    def _table_parts(self, labels: Labels) -> dict[str, Snapshot]:
+        """Return the part of a snapshot that says how columns are encoded, and what the classes are called."""
         if self._table is None:
             return {}
-        labels = self._labels_told
-        if labels is None and classes is not None:
-            made = ManyLabels(roles=len(classes) == 2)
-            made.negative, made.positive = classes if len(classes) == 2 else (None, None)
-            made.more, made.counts = ([], [0, 0]) if made.roles else (list(classes), [0] * len(classes))
-            labels = made.snapshot()
-        return {STREAM: self._table.snapshot(labels=labels)}
+        return {STREAM: self._table.snapshot(labels=self._labels_told or labels.snapshot())}
 
     @property
     def encoding_(self) -> Snapshot | None:

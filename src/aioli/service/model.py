@@ -30,7 +30,7 @@ from aioli.service.tally import Tally
 from aioli.snapshots.json_values import JsonMapping
 from aioli.snapshots.tree import Snapshot
 from aioli.store.label_codec import LearnedLabel
-from aioli.store.models import STREAM
+from aioli.store.models import STREAM, without_stream
 from aioli.store.row_codec import AnnouncedRow, AnyAnnouncement, RowKey
 from aioli.streams.files.table import Features
 from aioli.streams.row_encoder import RowEncoder
@@ -243,7 +243,7 @@ class ServedModel:
     @classmethod
     def from_model_file(cls, snapshot: Snapshot) -> Self:
         """Make a model from what `aioli run --save` or a learner's `save` wrote."""
-        learner, stream = restore_served_learner(snapshot), snapshot.parts.get(STREAM)
+        learner, stream = restore_served_learner(without_stream(snapshot)), snapshot.parts.get(STREAM)
         if stream is None:
             return cls(learner)
         encoder = RowEncoder.restore(stream)

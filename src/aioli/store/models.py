@@ -5,15 +5,19 @@ from dataclasses import replace
 
 from aioli.errors import CapabilityMissing, SnapshotRefused
 from aioli.evaluate.keyed_player import KeyedLearner
+from aioli.learners.named_rows import STREAM
 from aioli.learners.protocol import AnyLearner, Saves, saves
 from aioli.learners.registry import restore_any_learner
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import os_errors_naming
 
-__all__ = ["STREAM", "load_model", "require_saves", "save_model"]
+__all__ = ["STREAM", "load_model", "require_saves", "save_model", "without_stream"]
 
-STREAM = "stream"  # the part of a model's snapshot that is the stream's
+
+def without_stream(snapshot: Snapshot) -> Snapshot:
+    """Return the snapshot of a model without the encoding of its columns, for whoever encodes rows for its learner."""
+    return replace(snapshot, parts={name: part for name, part in snapshot.parts.items() if name != STREAM})
 
 
 def require_saves(learner: AnyLearner) -> Saves:
@@ -40,6 +44,6 @@ def load_model(path: str | os.PathLike[str]) -> tuple[AnyLearner, Snapshot | Non
     snapshot = read_snapshot(path)
     try:
         restore = KeyedLearner.restore if snapshot.kind == "Fleet" else restore_any_learner
-        return restore(snapshot), snapshot.parts.get(STREAM)
+        return restore(without_stream(snapshot)), snapshot.parts.get(STREAM)
     except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
         raise SnapshotRefused(f"{path}: {error}; save it again") from error

@@ -19,7 +19,7 @@ from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import os_errors_naming
-from aioli.store.models import STREAM, require_saves
+from aioli.store.models import STREAM, require_saves, without_stream
 from aioli.streams.files.table import CATEGORY, TEXT, Features, Texts
 from aioli.streams.many_labels import labels_for, restore_labels
 from aioli.streams.protocol import Batch
@@ -205,7 +205,7 @@ class TableLearner:
         if stream is None or stream.kind != "FileStream":
             raise SnapshotRefused(f"{path}: does not say from which columns it was taught; load it with its learner")
         try:
-            return cls._of(restore_any_learner(snapshot), stream)
+            return cls._of(restore_any_learner(without_stream(snapshot)), stream)
         except (ValueError, TypeError, KeyError, OverflowError, MemoryError) as error:
             raise SnapshotRefused(f"{path}: {error}") from error
 

@@ -176,10 +176,9 @@ class Encoder:
         shape = len(table), len(self.features)
         return as_sparse(shape, dense, ones) if self.sparse else as_matrix_of(shape, dense, ones)
 
-    def begin_sums(self, sums: Mapping[str, float], rows: int) -> None:
-        """Begin with the sums of columns of numbers over rows of which no value was missing."""
-        self._sums = {name: [total, rows] for name, total in sums.items()}
-        self._rows = rows
+    def begin_sums(self, sums: Iterable[tuple[str, float, int]]) -> None:
+        """Begin with the sums and the counts of the values of columns of numbers."""
+        self._sums = {name: [total, count] for name, total, count in sums}
 
     def _add_sums(self, table: Table) -> None:
         """Add the values to the sums behind the means, one after the other, so that no cut of the rows moves a bit."""

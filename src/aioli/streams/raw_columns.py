@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from datetime import date, time
+from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import partial
 from numbers import Real
@@ -104,6 +104,14 @@ class ArrowTable(Frame, Protocol):
 
 
 @runtime_checkable
+class _TypedFrame(Protocol):
+    """A data frame that tells the types of its columns."""
+
+    @property
+    def dtypes(self) -> Iterable[object]: ...
+
+
+@runtime_checkable
 class _Typed(Protocol):
     """A column that knows the type of its cells."""
 
@@ -113,7 +121,7 @@ class _Typed(Protocol):
 
 @runtime_checkable
 class _Series(Protocol):
-    """One row of a data frame of pandas, by the names of its columns; a frame has two dimensions."""
+    """One row of a data frame of pandas, by the names of its columns: a frame has two dimensions, a column numbers."""
 
     @property
     def ndim(self) -> int: ...
@@ -146,7 +154,7 @@ def is_named(data: object) -> bool:
     if not isinstance(data, Frame) or isinstance(data, np.ndarray):
         return False
     names = [_text(name) for name in _own_names(data)]
-    return 0 < len(names) == len(set(names))
+    return len(names) == len(set(names)) or np.asarray(data).dtype.kind not in "biuf"
 
 
 def _as_mapping(row: object) -> Mapping[object, object] | None:
@@ -155,7 +163,9 @@ def _as_mapping(row: object) -> Mapping[object, object] | None:
         return row
     if isinstance(row, _NamedTuple):
         return cast("Mapping[object, object]", row._asdict())
-    return row.to_dict() if isinstance(row, _Series) and row.ndim == 1 else None
+    if isinstance(row, _Series) and row.ndim == 1 and all(isinstance(name, str) for name in row.index):
+        return row.to_dict()
+    return None
 
 
 def is_raw(data: object) -> bool:
@@ -172,7 +182,9 @@ def is_raw(data: object) -> bool:
         return len(data) > 0 and isinstance(data[0], Mapping)
     if not isinstance(data, Frame) or isinstance(data, np.ndarray):
         return False
-    return any(_is_categorical(data, name) or _array(data, name).dtype.kind not in "biuf" for name in _names(data))
+    _names(data)  # two columns of one name are refused
+    columns = [data[name] for name in _own_names(data)]
+    return any(_is_categorical(column) or np.asarray(column).dtype.kind not in "biuf" for column in columns)
 
 
 def columns_of(data: object) -> tuple[RawColumns, int, bool]:
@@ -196,8 +208,7 @@ def columns_of(data: object) -> tuple[RawColumns, int, bool]:
         }
         return {name: column for name, column in found.items() if not column.is_empty}, len(rows), True
     if given is None and isinstance(data, Frame) and not isinstance(data, np.ndarray):
-        names = _names(data)
-        return {name: _of_frame(data, name) for name in names}, len(data), False
+        return _of_frame(data), len(data), False
     cells = _cells(data if given is None else given)
     return {str(j): _of_array(cells[:, j]) for j in range(cells.shape[1])}, len(cells), False
 
@@ -259,23 +270,23 @@ def _own_names(frame: Frame) -> Iterable[Hashable]:
     return frame.column_names if isinstance(frame, ArrowTable) else frame.columns
 
 
-def _series(frame: Frame, name: str) -> ArrayLike:
-    return frame[next(own for own in _own_names(frame) if _text(own) == name)]
-
-
-def _array(frame: Frame, name: str) -> NDArray[np.generic]:
-    return np.asarray(_series(frame, name))
-
-
-def _is_categorical(frame: Frame, name: str) -> bool:
-    column = _series(frame, name)
+def _is_categorical(column: ArrayLike) -> bool:
     kind = str(column.dtype) if isinstance(column, _Typed) else ""
     return kind.lower().startswith(("category", "categorical", "enum"))
 
 
-def _of_frame(frame: Frame, name: str) -> RawColumn:
-    values = _array(frame, name)
-    if _is_categorical(frame, name):
+def _of_frame(frame: Frame) -> RawColumns:
+    types = list(frame.dtypes) if isinstance(frame, _TypedFrame) else [None]
+    if all(isinstance(kind, np.dtype) and kind.kind in "iuf" for kind in types):  # thousands of columns in one piece
+        numbers = np.asarray(frame, dtype=np.float64)
+        return {name: RawColumn(NUMBER, numbers[:, j]) for j, name in enumerate(_names(frame))}
+    named = dict(zip(_names(frame), _own_names(frame), strict=True))
+    return {text: _of_series(frame[name]) for text, name in named.items()}
+
+
+def _of_series(column: ArrayLike) -> RawColumn:
+    values = np.asarray(column)
+    if _is_categorical(column):
         return RawColumn(CATEGORY, texts=[_written(value) for value in values.tolist()], settled=True)
     return _of_array(values)
 
@@ -283,6 +294,9 @@ def _of_frame(frame: Frame, name: str) -> RawColumn:
 def _of_array(values: NDArray[np.generic]) -> RawColumn:
     if values.dtype.kind in "biuf":
         return RawColumn(NUMBER, values.astype(np.float64))
+    if values.dtype.kind == "m":
+        spans = values.astype("timedelta64[us]")
+        return RawColumn(NUMBER, np.where(np.isnat(spans), np.nan, spans.astype(np.int64) / 1e6))
     if values.dtype.kind == "M":
         moments = values.astype("datetime64[us]")
         return RawColumn(DATE, np.where(np.isnat(moments), np.nan, moments.astype(np.int64) / A_DAY))
@@ -296,12 +310,14 @@ def column_of_values(values: Sequence[object]) -> RawColumn:
     if present and all(isinstance(value, date) for value in present):
         days = [math.nan if value is None else days_in(cast(date, value).isoformat(), POINT) for value in known]
         return RawColumn(DATE, np.array([math.nan if day is None else day for day in days], dtype=np.float64))
-    if all(isinstance(value, (Real, Decimal, np.bool_, time)) for value in present):
+    if all(isinstance(value, (Real, Decimal, np.bool_, time, timedelta)) for value in present):
         return RawColumn(NUMBER, np.array([_number(value) for value in known], dtype=np.float64))
     return RawColumn(CATEGORY, texts=[_written(value) for value in known])
 
 
 def _number(value: object) -> float:
+    if isinstance(value, timedelta):
+        return value.total_seconds()
     if isinstance(value, time):
         return value.hour + value.minute / 60.0 + (value.second + value.microsecond / 1e6) / 3600.0
     try:
@@ -323,4 +339,6 @@ def _written(value: object) -> str | None:
         return cast("str | None", None if _is_none(value) else value)
     if isinstance(value, (date, time)):
         return value.isoformat()
+    if isinstance(value, float) and value.is_integer():  # as a column of whole numbers has it where none is missing
+        value = int(value)
     return json.dumps(value) if isinstance(value, (bool, int, float)) else str(value)

@@ -4,6 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from typing import Self
 
 import numpy as np
+from numpy.typing import NDArray
 
 from aioli.errors import RowRefused, SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
@@ -66,11 +67,11 @@ class TableEncoder(KnowsColumns):
         self._label_kind: dict[str, str] = {}  # by its name, where a file of the command says so
 
     @classmethod
-    def of_numbers(cls, names: Sequence[str], sums: Vector, rows: int) -> Self:
-        """Return the encoder of columns of numbers whose values in so many rows, none of them missing, sum to this."""
+    def of_numbers(cls, names: Sequence[str], sums: Vector, counts: NDArray[np.int64]) -> Self:
+        """Return the encoder of columns of numbers whose values so far are so many, and sum to this."""
         encoder = cls(number=names)
         encoder._encoder = Encoder(dict.fromkeys(names, NUMBER))
-        encoder._encoder.begin_sums(dict(zip(names, sums.tolist(), strict=True)), rows)
+        encoder._encoder.begin_sums(zip(names, sums.tolist(), counts.tolist(), strict=True))
         return encoder
 
     @property
@@ -92,7 +93,11 @@ class TableEncoder(KnowsColumns):
     def encode(self, data: object) -> Features:
         """Return the rows as features, and remember what is new in them."""
         row = self.encode_row(data)
-        return joined(list(self.blocks(self.table(data))), len(self.features)) if row is None else row
+        return self.encode_table(self.table(data)) if row is None else row
+
+    def encode_table(self, table: Table | None) -> Features:
+        """Return the rows of a table as features, and remember what is new in them."""
+        return joined(list(self.blocks(table)), len(self.features))
 
     def encode_row(self, data: object) -> Matrix | None:
         """Return one dictionary as `encode` does, and remember as much; None where anything in it is new or unusual."""
@@ -105,6 +110,10 @@ class TableEncoder(KnowsColumns):
         """Return the rows as a table, once it is known what each column is; None where there is no row."""
         columns, rows, open_ended = columns_of(data)
         return self._table(columns, rows, open_ended) if rows else None
+
+    def encode_still(self, table: Table | None) -> Features:
+        """Return the rows as features, new ones among them, and leave the means that stand for missing values."""
+        return joined(list(self.blocks(table, moving=False)), len(self.features))
 
     def blocks(self, table: Table | None, moving: bool = True) -> Iterator[Features]:
         """Yield the rows as features block by block, as the command does, each as wide as the features by then.

@@ -22,6 +22,7 @@ from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.survey import ColumnSurvey
 from aioli.streams.files.table import CATEGORY, TEXT
+from aioli.streams.many_labels import ManyLabels
 from aioli.streams.matrices import as_matrix
 
 if TYPE_CHECKING:
@@ -184,8 +185,8 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
 
     # ---- its life
 
-    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
-        """Make room for new columns, exactly as if they had been there, and 0, from the first row.
+    def _grow(self, columns: int, names: Sequence[str] | None) -> None:
+        """Make room for new columns.
 
         Rows that began narrow and become wide are played by wide experts too, beside what has learned so far: eleven
         matrices of so many columns would take gigabytes.
@@ -194,7 +195,6 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         if self._begun and not isinstance(self._player, (NarrowAndWide, Wide)) and width > MANY_COLUMNS:
             self._player = NarrowAndWide.around(self._player)
         self._player.grow(columns, names)
-        return self
 
     def to(self, device: object) -> "DeviceAuto":
         """Return the learner that goes on from what this one knows on a device of PyTorch; this one stays as it is.
@@ -221,8 +221,10 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         if dense is not None and dense.n_features_ != self.n_features_:  # columns that only wide experts have read
             columns = (self.n_features_ or 0) - (dense.n_features_ or 0)
             dense = DenseEnsemble.restore(dense.snapshot()).grow(columns)
-        many = ClassAuto.after_two(self, dense, float(self.certificate()), (negative, positive), self.budget)
-        many.feature_names_, many._table = self.feature_names_, self._table
+        two = copy.deepcopy(self)
+        two._table = None  # the whole encodes rows
+        many = ClassAuto.after_two(two, dense, float(self.certificate()), (negative, positive), self.budget)
+        many.feature_names_, many._table = self.feature_names_, copy.deepcopy(self._table)
         return many
 
     def fix_columns(self, survey: ColumnSurvey) -> Self:
@@ -258,10 +260,11 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
 
     def snapshot(self) -> Snapshot:
         """Return the budget of experts, and all that the ensemble or `Wide` remembers, whichever plays."""
-        values: dict[str, Plain] = {"parameters": {"experts": self.experts, "budget": self.budget}}
-        if self._paired:
-            values["parameters"] = {"experts": self.experts, "budget": self.budget, "pairs": True}
-        parts = {"player": self._player.snapshot(), **self._table_parts(("0", "1"))}
+        parameters: dict[str, Plain] = {"experts": self.experts, "budget": self.budget}
+        parameters |= {} if self.pairs is None else {"pairs": self.pairs}
+        values: dict[str, Plain] = {"parameters": parameters}
+        values |= {"paired": True} if self._paired and self.pairs is None else {}
+        parts = {"player": self._player.snapshot(), **self._table_parts(ManyLabels())}  # a file names the two classes
         return Snapshot(type(self).__name__, values, parts=parts)
 
     @classmethod
@@ -269,6 +272,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         """Make an equal learner from a snapshot; it goes on bit for bit the same."""
         given = snapshot.of(cls.__name__)
         learner = with_parameters(cls, with_budget(given))
+        learner._paired |= "paired" in given.values and given.flag("paired")
         learner._begin(learner._players.restored(given.part("player")))
         learner._recall_table(given)
         return learner
@@ -287,7 +291,8 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         return self._paired or TEXT in kinds
 
     def _copy_what_grows(self) -> None:
-        self._player = copy.deepcopy(self._player)
+        if not self.guests:  # which are the user's own
+            self._player = copy.deepcopy(self._player)
 
     @property
     def _players(self) -> PlayersOf:

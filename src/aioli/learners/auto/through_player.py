@@ -51,7 +51,9 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
-        x = x if type(x) is np.ndarray else self._announcing(x)
+        if type(x) is not np.ndarray and self._by_name(x):
+            with self._announcing(x) as row:
+                return self.announce(row)
         player = self._player if self._begun else self._player_of(x, single=True)
         announced = player.announce(x)
         self._player = player
@@ -85,7 +87,9 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
 
     def announce_many(self, X: object) -> Announcements:
         """Return what `announce` does, for every row: all before the first of their labels."""
-        X = self._announcing(X)
+        if self._by_name(X):
+            with self._announcing(X) as rows:
+                return self.announce_many(rows)
         player = self._player if self._begun else self._player_of(X)
         announced = player.announce_many(X)
         self._player = player

@@ -29,6 +29,7 @@ from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
+from aioli.streams.many_labels import ManyLabels
 from aioli.streams.rows import load_rows
 
 __all__ = ["ClassAuto"]
@@ -230,6 +231,14 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
         return Certificate(nats, math.inf, self.rounds, math.inf, against="constant probabilities" + before)
 
     @property
+    def _labels_in_files(self) -> ManyLabels:
+        """The classes as the command knows them."""
+        labels = ManyLabels(roles=False)
+        labels.more = [str(label) for label in self.classes_]
+        labels.counts = np.bincount(np.arange(len(labels.more)), self._weights).astype(np.int64).tolist()
+        return labels
+
+    @property
     def n_features_(self) -> int | None:
         """How many columns a row has; None before the first row."""
         return None if self._ensemble is None else self._ensemble.columns
@@ -242,7 +251,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
 
     # ---- its life
 
-    def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
+    def _grow(self, columns: int, names: Sequence[str] | None) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row.
 
         Exactly so, but for two choices that the first row makes: how long the random waves are, and which products are
@@ -252,7 +261,6 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
         if self._ensemble is not None:
             self._ensemble.grow(columns)
         self._names = names_after
-        return self
 
     def snapshot(self) -> Snapshot:
         """Return the parameters, the classes, what is counted, and the ensemble where rows have come."""
@@ -261,8 +269,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
             "classes": self._labels.given,
             "budget": self._budget,
         }
-        names = [name for name in self.classes_ if isinstance(name, str)]
-        parts = self._parts | self._table_parts(names if len(names) == len(self.classes_) else None)
+        parts = self._parts | self._table_parts(self._labels_in_files)
         if self._ensemble is not None:
             parts["ensemble"] = self._ensemble.snapshot()
         if self._late_game.awake:
