@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.encoding import column_kinds
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT
+from aioli.streams.gap_marks import MISSING
 
 __all__ = ["SHARED", "THERE", "WORDS", "OriginalColumn", "columns_as_taught", "columns_of_features"]
 
 WORDS = "words"  # the kind of features that a sparse file names one by one
 SHARED = "shared"  # that of features that rare values share by their hash
 THERE = " is there"
-MARKS = (" is missing", " is unreadable", THERE)
+MARKS = (MISSING, " is unreadable", THERE)
 PARTS = {CATEGORY: ("=",), TEXT: (": ",), DATE: (", weekday", ", hour")}
 RARE = {"rare categories, bucket": "rare categories", "rare words, bucket": "rare words"}
 

@@ -212,9 +212,8 @@ class RowsLearner(NamedColumns, PredictsRows[Checked], ColumnLearner):
 
     def _learn_names(self, X: object) -> None:
         """Take the names of a data frame's columns: one to come may have them in another order."""
-        if self._names is None:
-            names = names_in(X)
-            self._names = names if names is not None and len(names) == self.n_features_ else None
+        if self._names is None and (names := names_in(X)) is not None and len(names) == self.n_features_:
+            self._set_names(names)
 
     def _learn_one(self, x: object, y: object, weight: float, logit: float | None, announced: Late) -> float:
         """Learn from one row of any kind, through the border."""

@@ -89,7 +89,8 @@ class TakesNamedRows(ABC):
             table = TableEncoder()
             rows = table.encode_still(self._met(table, X))
             self._table = table
-            yield rows
+            with self._named(table):
+                yield rows
 
     @contextmanager
     def _learning(self, X: object) -> Iterator[Features]:
@@ -104,12 +105,24 @@ class TakesNamedRows(ABC):
                 if known is not None and known < len(table.features):
                     self._copy_what_grows()
                     self._grow(len(table.features) - known, table.features[known:])
-                yield rows
-                if self._table is None or len(self.feature_names_ or ()) != len(table.features):
-                    self.feature_names_ = list(table.features)
+                with self._named(table):
+                    yield rows
                 self._table = table
         except BaseException:
             table.undo(mark)
+            raise
+
+    @contextmanager
+    def _named(self, table: TableEncoder) -> Iterator[None]:
+        """Give the features their names before the first row: who plays learns from them what marks a gap."""
+        begins = self.feature_names_ is None
+        try:
+            if begins:
+                self.feature_names_ = list(table.features)
+            yield
+        except BaseException:
+            if begins:
+                self.feature_names_ = None
             raise
 
     def _met(self, table: TableEncoder, X: object) -> Table | None:

@@ -34,6 +34,7 @@ from aioli.streams.fair_shares import FairShares
 from aioli.streams.feature_rows import Ones, add_rows, as_matrix_of, as_sparse
 from aioli.streams.files.dates import parts_of_day
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Features, Table, Texts
+from aioli.streams.gap_marks import MISSING
 from aioli.streams.row_plan import EncodedRow, PlannedColumn, RowPlan
 
 __all__ = ["Encoder", "Mark", "column_kinds"]
@@ -284,7 +285,7 @@ class Encoder:
             sums = np.cumsum(np.concatenate([[total], np.where(np.isnan(moved), 0.0, moved)]))[1:]
         counts = count + np.cumsum(~np.isnan(moved))
         self._sums[name] = [float(sums[-1]), int(counts[-1])]
-        found.mark(column, np.flatnonzero(silent), self._derived_name(f"{name} is missing"))
+        found.mark(column, np.flatnonzero(silent), self._derived_name(f"{name}{MISSING}"))
         means = np.divide(sums, counts, out=np.zeros_like(sums), where=counts > 0)
         return np.where(gone, means, values)
 
@@ -312,7 +313,7 @@ class Encoder:
             came = 0 if name in self.categories else _first(np.array([text is not None for text in texts]))
             self._count_missing(name, texts[came:].count(None) if None in distinct else 0)
             if None in distinct and name not in self._late:
-                claims.append((texts.index(None), NO_CATEGORY, rank, 0, self._derived_name(f"{name} is missing")))
+                claims.append((texts.index(None), NO_CATEGORY, rank, 0, self._derived_name(f"{name}{MISSING}")))
             known = self._places
             unknown = {text for text in distinct if text and self._derived_name(f"{name}={text}") not in known}
             waiting += [(t, rank, name, text) for t, text in enumerate(texts) if text in unknown] if unknown else []
@@ -338,7 +339,7 @@ class Encoder:
         places = {text: known.get(self._derived_name(f"{name}={text}")) for text in dict.fromkeys(texts) if text}
         held: dict[str | None, int] = {text: place for text, place in places.items() if place is not None}
         if name not in self._late and None in texts:
-            held[None] = known[self._derived_name(f"{name} is missing")]
+            held[None] = known[self._derived_name(f"{name}{MISSING}")]
         own = [t for t, text in enumerate(texts) if text in held]
         own = [t for t in own if t not in rare] if rare else own
         rows = np.array([*own, *rare], dtype=np.int64)

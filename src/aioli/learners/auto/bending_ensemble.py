@@ -21,6 +21,7 @@ from aioli.numerics.logistic import finite_logit, sigmoid, sigmoid_many
 from aioli.snapshots.tree import Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
+from aioli.streams.gap_marks import gaps_among
 from aioli.streams.rows import LABELS, Rows, as_label, as_logits, as_weights, is_logit
 
 __all__ = ["BendingEnsemble"]
@@ -154,12 +155,16 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         """Tell the companions that labels come late to whoever this ensemble is a part of."""
         self._mixed.tell_companions()
 
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Tell the companions of columns whose missing numbers are marked, as `Companion.mark_gaps` says."""
+        self._mixed.mark_gaps(gaps)
+
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
         names_after = self._names_after_growing(columns, names)
         self.dense.grow(columns, names)
-        self._names = names_after
         self._mixed.grow(columns)
+        self._set_names(names_after)
         return self
 
     def snapshot(self) -> Snapshot:
@@ -192,6 +197,10 @@ class BendingEnsemble(RemembersParts, EnsembleRows):
         return self._mixed.count == known.size
 
     # ---- within
+
+    def _set_names(self, names: Sequence[str] | None) -> None:
+        super()._set_names(names)
+        self.mark_gaps(gaps_among(names))
 
     def _is_row(self, x: NDArray[np.generic]) -> bool:
         """Return whether x is one row as compiled code takes it: of float64, contiguous, and not read-only."""

@@ -1,6 +1,6 @@
 """Boosted trees as a companion of the linear experts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -20,6 +20,7 @@ class BoostingCompanion(TreesCompanion[BoostedState]):
 
     names = tuple(f"boosting: {rounds} trees" for rounds in THOROUGH.stages)
     _watches = True
+    _gaps: Sequence[tuple[int, int]] = ()
 
     def consult(self, X: Matrix) -> Matrix:
         """Return each member's log-odds of each row, as if it came next: NaN before the first fit."""
@@ -59,11 +60,18 @@ class BoostingCompanion(TreesCompanion[BoostedState]):
         if self._state is not None:
             self._state.watches = False
 
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Let trees send missing numbers either way."""
+        self._gaps = gaps
+        if self._state is not None:
+            self._state.mark_gaps(gaps)
+
     def _begun(self, width: int) -> BoostedState:
         """Return the state, which begins with the first row."""
         if self._state is None:
             self._state = BoostedState(THOROUGH, width, outputs=1)
             self._state.watches = self._watches
+            self._state.mark_gaps(self._gaps)
         return self._state
 
     def snapshot(self) -> Snapshot:

@@ -65,6 +65,7 @@ class ChosenColumns(Companion):
         self._table: Matrix | None = None  # the rows so far, labels and weights behind them; None after the last choice
         self._rows = 0
         self._late = False
+        self._gaps: Sequence[tuple[int, int]] = ()
 
     def consult(self, X: Matrix) -> Matrix:
         """Return the log-odds of each row, as if it came next; changes nothing."""
@@ -153,6 +154,13 @@ class ChosenColumns(Companion):
         self._late = True
         if self._ensemble is not None:
             self._ensemble.labels_come_late()
+
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Tell the ensemble, and those to come, of the columns that they read."""
+        self._gaps = gaps
+        if self._ensemble is not None:
+            own = {column: place for place, column in enumerate(self._columns.tolist())}
+            self._ensemble.mark_gaps([(own[j], own[m]) for j, m in gaps if j in own and m in own])
 
     def grow(self, columns: int) -> None:
         """Add new columns to the rows kept, 0 in all of them: the next choice may take them."""
@@ -243,4 +251,5 @@ class ChosenColumns(Companion):
             self._ensemble, self._columns = self._make(), matter
             if self._late:
                 self._ensemble.labels_come_late()
+            self.mark_gaps(self._gaps)
             self._learned(X[:, matter], y, weights)

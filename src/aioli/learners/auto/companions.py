@@ -1,7 +1,7 @@
 """Companions of the linear experts: learners of what bends, each heard by the log-odds of its members."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
 from typing import Generic, Protocol, Self, TypeVar
@@ -84,6 +84,12 @@ class Companion(ABC):
         """Hear that labels may come late from the next row on.
 
         Neighbouring rows then lack the same labels, and go wrong together.
+        """
+
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:  # noqa: B027  (most need not know)
+        """Hear of columns whose missing numbers are marked: the places of the number and of the mark.
+
+        All that are known are told, once more or for the first time.
         """
 
     @abstractmethod

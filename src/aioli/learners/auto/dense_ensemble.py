@@ -133,6 +133,9 @@ class DenseEnsemble(EnsembleState, Remembering, EnsembleRows):
 
     # ---- its life
 
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Leave columns whose missing numbers are marked as they are: the mark has a coefficient of its own."""
+
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
         """Make room for new columns, exactly as if they had been there, and 0, from the first row. O(K d²)."""
         names_after = self._names_after_growing(columns, names)

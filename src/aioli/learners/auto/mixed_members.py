@@ -190,6 +190,12 @@ class MixedMembers:
 
     # ---- its life
 
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Tell the companions of columns whose missing numbers are marked, as `Companion.mark_gaps` says."""
+        for companion in (*self.companions, *self._members.fresh):
+            if companion is not None:
+                companion.mark_gaps(gaps)
+
     def tell_companions(self) -> None:
         """Tell the companions that from now on labels may come late."""
         for companion in (*self.companions, *self._members.fresh):

@@ -24,6 +24,7 @@ from aioli.states.mixture.late_loops import MEMORY, PROMPT, WHOLE
 from aioli.states.mixture.mixture import Mixture, mixture_cost
 from aioli.states.mixture.mixture_loops import announce_rows, combine_rows
 from aioli.states.mixture.views import LONGEST
+from aioli.streams.gap_marks import gaps_among
 from aioli.streams.rows import as_logits, as_weights
 from aioli.streams.sparse_rows import SparseRows
 
@@ -73,8 +74,9 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         """Return a player that goes on from what an ensemble has learned, and has room for any number of columns."""
         player = cls(narrow, paired=False)
         player._width, player._loss = narrow.n_features_, narrow.loss
-        player._names, player._ledger = narrow.feature_names_, narrow._ledger
+        names, player._ledger = narrow.feature_names_, narrow._ledger
         narrow.feature_names_ = None
+        player._set_names(names)
         player._wides.make_room(player._width or 0)
         return player
 
@@ -132,7 +134,7 @@ class NarrowAndWide(RowsLearner[SparseRows]):
             if self.narrow.n_features_ == known < NARROW:
                 self.narrow.grow(min(self._width, NARROW) - known)
             self._wides.make_room(self._width)
-        self._names = names_after
+        self._set_names(names_after)
         return self
 
     def snapshot(self) -> Snapshot:
@@ -170,6 +172,10 @@ class NarrowAndWide(RowsLearner[SparseRows]):
         return self
 
     # ---- within
+
+    def _set_names(self, names: Sequence[str] | None) -> None:
+        super()._set_names(names)
+        self.narrow.mark_gaps([pair for pair in gaps_among(names) if max(pair) < NARROW])
 
     def _rows(self, X: object, single: bool = False) -> SparseRows:
         rows = SparseRows(X, intercept=False, widest=LONGEST, width=self._width, names=self._names, single=single)

@@ -29,6 +29,7 @@ from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
+from aioli.streams.gap_marks import gaps_among
 from aioli.streams.many_labels import ManyLabels
 from aioli.streams.rows import load_rows
 
@@ -150,6 +151,12 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
 
     def _begin(self, width: int) -> None:
         self._ensemble = ClassEnsemble(self._experts, width, self._labels.places, self._budget)
+        self._ensemble.mark_gaps(gaps_among(self._names))
+
+    def _set_names(self, names: Sequence[str] | None) -> None:
+        super()._set_names(names)
+        if self._ensemble is not None:
+            self._ensemble.mark_gaps(gaps_among(names))
 
     def _log_probabilities(self, X: Matrix) -> Matrix:
         if self._late_game.awake:
@@ -260,7 +267,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
         names_after = self._names_after_growing(columns, names)
         if self._ensemble is not None:
             self._ensemble.grow(columns)
-        self._names = names_after
+        self._set_names(names_after)
 
     def snapshot(self) -> Snapshot:
         """Return the parameters, the classes, what is counted, and the ensemble where rows have come."""

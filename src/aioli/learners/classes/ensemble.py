@@ -28,6 +28,7 @@ from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Snapshot
 from aioli.states.classes.against_rest import RestState
 from aioli.states.classes.base_views import BaseViews
+from aioli.states.classes.boosting import ClassBoostedState
 from aioli.states.classes.mixture import ClassMixture
 from aioli.states.classes.shared import FEWEST
 from aioli.states.classes.views import SeenView
@@ -262,6 +263,12 @@ class ClassEnsemble:
         self.views = {player.reads: self.views[player.reads] for player in self.players if player.reads != ROW}
 
     # ---- its life
+
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Tell boosted trees of columns whose missing numbers are marked, as `BoostedState.mark_gaps` says."""
+        for player in self._everybody:
+            if isinstance(player.state, ClassBoostedState):
+                player.state.mark_gaps(gaps)
 
     def grow(self, columns: int) -> None:
         """Make room for new columns, as if they had been there, and 0, from the first row."""

@@ -6,10 +6,13 @@ is what the last fit says, with leaves that have learned from the rows since (`s
 depend on the rows before it alone. Up to then, all fits together take about three times what the last one takes, or
 twice.
 
+Of a column whose missing numbers are marked, trees send these either way (`states.boosting.gaps`).
+
 Where losses say that the world has changed (`states.boosting.watch`), all rows but the newest 64 are forgotten: the
 model is fitted to these at once, and again as they grow.
 """
 
+from collections.abc import Sequence
 from typing import Self
 
 import numpy as np
@@ -19,6 +22,7 @@ from aioli.errors import SnapshotRefused
 from aioli.numerics.compiling import Cube, Matrix, Vector
 from aioli.snapshots.tree import Array, Plain, Snapshot
 from aioli.states.boosting.fitting import Boosting, fit
+from aioli.states.boosting.gaps import NO_GAPS, Gaps, show_gaps, with_gaps
 from aioli.states.boosting.growing import CHILD, COVER, FEATURE, LEAF, NODE, NODES, VALUE
 from aioli.states.boosting.learning import MOST_COVER, learn_rows
 from aioli.states.boosting.scoring import Walks
@@ -55,6 +59,7 @@ class BoostedState:
         self.due = FIRST  # rows at which the next model is fitted
         self.base: Vector = np.zeros(outputs)
         self._walks = Walks.of(np.empty((0, NODES, NODE)))  # no trees where no fit has seen two classes
+        self.gaps = NO_GAPS  # columns whose missing numbers are marked
         self.watches = True  # whether the losses are watched
         self.watched: Vector = np.zeros(WATCHED)
         self._table: Matrix = np.empty((0, width + 2))  # rows, their labels and weights
@@ -79,7 +84,7 @@ class BoostedState:
     def consult_into(self, X: Matrix, out: Cube) -> None:
         """Write what `consult` returns."""
         if len(self._walks.depths):
-            self._walks.score(self.base, self._stages, X, out)
+            self._walks.score(self.base, self._stages, self._seen(X), out)
         else:
             out[...] = np.nan
 
@@ -107,13 +112,23 @@ class BoostedState:
         self.rows += 1
         self._fit_when_due(bool(changed))
 
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Hear of columns whose missing numbers are marked: the places of the number and of the mark (`gaps`).
+
+        The next fit divides by where they are missing; trees that are there send them the way of small numbers.
+        """
+        self.gaps = with_gaps(self.gaps, gaps, self.width)
+
     def grown(self, columns: int) -> Self:
         """Return the state with new columns, as if they had been there, and 0.
 
         Of wider rows fewer are kept where they would take more than 16 MiB, and the next fit sees those alone.
         """
         wider = type(self)(self.how, self.width + columns, self.outputs)
-        wider._set_model(self.base, self.trees)
+        trees = self.trees
+        trees[..., FEATURE] += np.where(trees[..., FEATURE] >= self.width, columns, 0)  # those behind all columns
+        wider._set_model(self.base, trees)
+        wider.gaps = self.gaps
         wider.rows, wider.due, wider.watches, wider.watched = self.rows, self.due, self.watches, self.watched.copy()
         known = self.kept[-wider._most :]
         wider._table = np.insert(known, [self.width] * columns, 0.0, axis=1)
@@ -124,7 +139,7 @@ class BoostedState:
         """Return the state with one further class, which no row has had, nor any tree speaks of until the next fit."""
         more = type(self)(self.how, self.width, self.outputs + 1)
         more.rows, more.due, more.watches, more.watched = self.rows, self.due, self.watches, self.watched.copy()
-        more._table, more._held = self._table.copy(), self._held
+        more._table, more._held, more.gaps = self._table.copy(), self._held, self.gaps
         if len(self._walks.depths):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
             silent = np.zeros((self.how.rounds, 1, NODES, NODE))
@@ -139,6 +154,7 @@ class BoostedState:
         values: dict[str, Plain] = {**counts, "watches": self.watches}
         arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees}
         arrays["watched"] = self.watched.copy()
+        arrays |= {"gaps": self.gaps.copy()} if len(self.gaps) else {}
         return Snapshot("BoostedState", values, arrays)
 
     @classmethod
@@ -164,7 +180,9 @@ class BoostedState:
         state.rows, state.due = rows, due
         if "watched" in given.arrays:  # files from before there was a watch begin it anew
             state.watches, state.watched = given.flag("watches"), given.totals("watched", (WATCHED,)).copy()
-        _require_trees(trees, state.width)
+        if "gaps" in given.arrays:
+            state.gaps = _require_gaps(given.integers("gaps", (None, 2)).copy(), width)
+        _require_trees(trees, state.width + len(state.gaps))
         state._set_model(base, trees)
         state._table, state._held = kept.copy(), len(kept)
         return state
@@ -208,7 +226,7 @@ class BoostedState:
                 *self._walks,
                 self._stages,
                 self.how.rate,
-                X,
+                self._seen(X),
                 codes,
                 weights,
                 self.watches,
@@ -232,7 +250,18 @@ class BoostedState:
         kept = self.kept
         codes = kept[:, -2].astype(np.int64)
         if codes.min() < codes.max():
-            self._set_model(*fit(self.how, np.ascontiguousarray(kept[:, :-2]), codes, kept[:, -1].copy(), self.outputs))
+            X = self._seen(np.ascontiguousarray(kept[:, :-2]))
+            if len(self.gaps):  # one that has none in these rows is read once
+                X[:, self.width :] *= (kept[:, self.gaps[:, 1]] == 1.0).any(axis=0)
+            self._set_model(*fit(self.how, X, codes, kept[:, -1].copy(), self.outputs))
+
+    def _seen(self, X: Matrix) -> Matrix:
+        """Return rows as trees see them."""
+        if not len(self.gaps):
+            return X
+        seen = np.empty((len(X), self.width + len(self.gaps)))
+        show_gaps(X, self.gaps, seen)
+        return seen
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
         self.base, self._walks = base, Walks.of(trees)
@@ -241,6 +270,13 @@ class BoostedState:
 def most_kept(how: Boosting, width: int) -> int:
     """Return how many rows of this width are kept at the most."""
     return min(how.newest, max(ROOM // (8 * (width + 2)), FIRST))
+
+
+def _require_gaps(gaps: Gaps, width: int) -> Gaps:
+    """Return columns that have gaps, or refuse those that rows have not."""
+    if (gaps < 0).any() or (gaps >= width).any() or len(np.unique(gaps, axis=0)) < len(gaps):
+        raise SnapshotRefused("in a BoostedState, the columns with gaps are none of the rows'")
+    return gaps
 
 
 def _require_trees(trees: Cube, width: int) -> None:

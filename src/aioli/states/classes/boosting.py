@@ -1,7 +1,7 @@
 """Boosted trees as a player of many classes: what they say after some rounds and after all, mixed into one voice."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self
 
 import numpy as np
@@ -89,6 +89,10 @@ class ClassBoostedState:
         said = np.empty((self.mixture.experts, len(X), self.classes))
         write_log_probabilities(self.boosted.consult(X), said)
         np.log(self.mixture.announce(said), out=out[:, : self.classes])
+
+    def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
+        """Hear of columns whose missing numbers are marked, as `BoostedState` does."""
+        self.boosted.mark_gaps(gaps)
 
     def grown(self, width: int, _places: NDArray[np.int64]) -> Self:
         """Return the state of wider rows, new columns being behind those so far, and always 0 until now."""
