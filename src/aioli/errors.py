@@ -3,11 +3,11 @@
 All of them are `ValueError`s, so that code which catches those keeps working. The message is made from the parts, and
 the parts are there to be read: nobody has to take a sentence apart to find the row.
 
->>> error = RowRefused("is nan", row=3, column="age", value=float("nan"), remedy="drop it or fill it first")
+>>> error = RowRefused("is nan", row=3, column="age", value=float("nan"), remedy="fill it")
 >>> print(error)
-row 3: column 'age' is nan; drop it or fill it first (nothing was learned)
+row 3: column 'age' is nan; fill it (nothing was learned)
 >>> print(error.placed("line 12 of visits.csv"))
-line 12 of visits.csv: column 'age' is nan; drop it or fill it first
+line 12 of visits.csv: column 'age' is nan; fill it
 """
 
 from typing import Self

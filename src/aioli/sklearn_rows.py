@@ -1,7 +1,7 @@
 """A scikit-learn estimator that takes rows of numbers, or of any columns, which it encodes as files are."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,7 +23,7 @@ from aioli.streams.table_encoder import TableEncoder
 __all__ = ["RowsEstimator"]
 
 
-WANTED = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
+AS_READ = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
 
 
 class NamedMatrix:
@@ -58,7 +58,7 @@ class RowsEstimator(BaseEstimator):
         """Return rows that are to be predicted as features."""
         if self.table_ is not None:
             return self.table_.transform(X)
-        rows = self._numbers(validate_data(self, X, reset=False, **WANTED))
+        rows = self._numbers(validate_data(self, X, reset=False, **AS_READ))
         if not isinstance(rows, np.ndarray) or (self.gaps_ is None and not np.isnan(rows).any()):
             return rows
         return (self.gaps_ or self._gaps_so_far()).transform(self._named(rows))
@@ -70,21 +70,14 @@ class RowsEstimator(BaseEstimator):
             self.gaps_, self._sums, self._summed = None, 0.0, 0
         if self.table_ is not None:
             return self._encoded(self.table_, X, y, reset)
-        rows, labels = validate_data(self, X, y, reset=reset, **WANTED)
+        rows, labels = validate_data(self, X, y, reset=reset, **AS_READ)
         check_classification_targets(labels)
         return self._filled(self._numbers(rows), reset), labels
 
-    @contextmanager
-    def _encoders_put_back(self) -> Iterator[None]:
-        """Have those who encode forget what they have seen since, where the block raises."""
+    def _encoders_put_back(self) -> AbstractContextManager[None]:
+        """Have whoever encodes forget what came within the block, where it raises."""
         encoder = self.table_ or self.gaps_
-        mark = None if encoder is None else encoder.mark()
-        try:
-            yield
-        except BaseException:
-            if encoder is not None and mark is not None:
-                encoder.undo(mark)
-            raise
+        return nullcontext() if encoder is None else encoder.all_or_nothing()
 
     def _encoded(self, table: TableEncoder, X: object, y: object, reset: bool) -> tuple[Features, Labels]:
         """Return rows that are not all numbers as features, and their labels."""
@@ -109,7 +102,7 @@ class RowsEstimator(BaseEstimator):
     def _filled(self, rows: Features, reset: bool) -> Features:
         """Return rows of numbers that are to be learned without gaps: filled, and marked in columns of their own."""
         if self.gaps_ is None and (not isinstance(rows, np.ndarray) or not np.isnan(rows).any()):
-            self._sums, self._summed = self._sums + np.asarray(rows.sum(axis=0)).ravel(), self._summed + rows.shape[0]
+            self._sums, self._summed = self._sums + _sums_in_any_order(rows), self._summed + rows.shape[0]
             return rows
         if not isinstance(rows, np.ndarray):
             return rows
@@ -117,11 +110,10 @@ class RowsEstimator(BaseEstimator):
             self.gaps_ = self.gaps_ or self._gaps_so_far()
             return self.gaps_.encode(self._named(rows))
         # the mean of all fills what is missing, and marks are in the order of the columns, whatever that of the rows
-        in_order = np.sort(rows, axis=0)
         counts = np.count_nonzero(~np.isnan(rows), axis=0)
-        self.gaps_ = TableEncoder.of_numbers(self._column_names(), np.nansum(in_order, axis=0), counts)
-        somewhere = self.gaps_.table(self._named(np.where(counts == len(rows), 0.0, np.nan)[None]))
-        self.gaps_.encode_still(somewhere)
+        self.gaps_ = TableEncoder.of_numbers(self._column_names(), _sums_in_any_order(rows), counts)
+        every_gap = self.gaps_.table(self._named(np.where(counts == len(rows), 0.0, np.nan)[None]))
+        self.gaps_.encode_table(every_gap, moving=False)
         return self.gaps_.transform(self._named(rows))
 
     def _gaps_so_far(self) -> TableEncoder:
@@ -141,3 +133,11 @@ class RowsEstimator(BaseEstimator):
         if (encoder := self.table_ or self.gaps_) is not None:
             return list(encoder.features)
         return self._column_names() if "feature_names_in_" in vars(self) else None
+
+
+def _sums_in_any_order(rows: Features) -> Vector:
+    """Return the sum of each column, NaN left out: the same to the last bit whatever the order of the rows."""
+    if isinstance(rows, np.ndarray):
+        return np.asarray(np.nansum(np.sort(rows, axis=0), axis=0))
+    in_order = np.lexsort((rows.data, rows.indices))
+    return np.asarray(np.bincount(rows.indices[in_order], rows.data[in_order], rows.shape[1]), np.float64)

@@ -166,7 +166,7 @@ def test_predictions_are_a_column_of_the_frame(told: dict[str, Any]) -> None:
         ("repeated", "the row whose seq is 9: column 'seq' comes twice; drop repeated rows"),
         ("no order", "a row of the frame: column 'seq' is missing; leave such rows out"),
         ("no label", "the row whose seq is 11: the label is"),
-        ("infinite", "the row whose seq is 8: column 'b' is inf; drop it or fill it"),
+        ("infinite", "the row whose seq is 8: column 'b' is inf; fill it"),
         ("text", "column 'c' holds string, no numbers; cast it, or leave it out"),
         ("no column", "there is no column 'c'; there are seq, y, a, b"),
     ],

@@ -58,7 +58,7 @@ def state_of(encoder: TableEncoder | RowEncoder) -> tuple[object, ...]:
 
 
 @given(ROWS)
-def test_tables_of_one_row(rows: list[dict[str, Any]]) -> None:
+def test_a_dictionary_is_encoded_as_a_table_of_one_row_to_the_bit(rows: list[dict[str, Any]]) -> None:
     short, long = TableEncoder(), TableEncoder()
     for encoder in (short, long):
         encoder.encode([FIRST])
@@ -87,7 +87,7 @@ JSON = ROWS.map(
 
 
 @given(JSON)
-def test_rows_of_a_service(rows: list[dict[str, Any]]) -> None:
+def test_a_service_encodes_plain_rows_as_it_did_without_the_short_way(rows: list[dict[str, Any]]) -> None:
     """Beside an encoder that knows no short way."""
     short, long = RowEncoder(), RowEncoder()
     for encoder in (short, long):

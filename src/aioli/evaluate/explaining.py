@@ -94,7 +94,9 @@ def explain_row(learner: Learner, x: object, rows: object) -> list[Contribution]
 
 def _explainer(learner: Learner, rows: object) -> Explainer:
     if not plays_two_classes(learner):
-        raise CapabilityMissing("only learners of two classes are explained by their columns")
+        raise CapabilityMissing(
+            "only learners of two classes are explained by their columns; explain a model of one class against the rest"
+        )
     names = learner.feature_names_ if names_columns(learner) else None
     matrix = as_matrix(_features(learner, rows), width=learner.n_features_, names=names, single=False)
     taught = learner.encoding_ if isinstance(learner, TakesNamedRows) else None

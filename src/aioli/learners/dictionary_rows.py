@@ -57,7 +57,7 @@ def sparse_rows(
     if not np.isfinite(values).all():
         row, place = np.argwhere(~np.isfinite(values))[0]
         problem, at = f"is {values[row, place]}", None if len(values) == 1 else int(row)
-        raise refused_value(keys[place], problem, values[row, place], "drop it or fill it first", at)
+        raise refused_value(keys[place], problem, values[row, place], "fill it", at)
     places = np.fromiter(map(columns.get, keys, repeat(-1)), np.int64, len(keys))
     if new:
         places[places < 0] = [new[key] for key in keys if key in new]

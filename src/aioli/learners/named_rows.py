@@ -1,15 +1,16 @@
 """Rows whose cells go by names, for learners of numbers: data frames and dictionaries, with words, dates and gaps."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Self
+
+import numpy as np
 
 from aioli.errors import CapabilityMissing
 from aioli.learners.all_or_nothing import all_or_nothing
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.files.table import Features, Table
-from aioli.streams.labels import Labels
 from aioli.streams.raw_columns import is_named
 from aioli.streams.table_encoder import TableEncoder
 
@@ -44,7 +45,12 @@ class TakesNamedRows(ABC):
     def feature_names_(self, names: Sequence[str] | None) -> None: ...
 
     def grow(self, columns: int, names: Sequence[str] | None = None) -> Self:
-        """Make room for new columns, exactly as if they had been there, and 0, from the first row."""
+        """Make room for new columns, as if they had been there, and 0, from the first row.
+
+        Exactly so in `Auto`; in `ClassAuto` but for two choices that the first row makes: how long the random waves
+        are, and which products are taken of more than 22 columns. A learner that encodes rows refuses: it grows by
+        itself.
+        """
         if self._table is not None:
             raise CapabilityMissing(
                 "the learner encodes rows by the names of their columns, and grows by itself when a new one comes; "
@@ -57,16 +63,14 @@ class TakesNamedRows(ABC):
     def _grow(self, columns: int, names: Sequence[str] | None) -> None:
         """Make room for new columns, whoever knows of them."""
 
-    @abstractmethod
-    def _copy_what_grows(self) -> None:
-        """Put a copy in the place of what `grow` changes, so that it can be taken back."""
-
-    def _meet_columns(self, kinds: Collection[str]) -> bool:  # noqa: ARG002  (most play whatever the columns are)
-        """Choose who plays rows whose columns are of these kinds; return whether rows may be sparse."""
+    def meet_columns(self, kinds: Collection[str]) -> bool:  # noqa: ARG002  (most play whatever the columns are)
+        """Choose, before the first row, who plays columns of these kinds; return whether rows may be sparse."""
         return False
 
     def _by_name(self, X: object) -> bool:
         """Return whether rows must be encoded before this learner can take them."""
+        if type(X) is np.ndarray:  # asked for every row
+            return False
         open_yet = self.n_features_ is None and self.feature_names_ is None
         return (self._table is not None or open_yet) and is_named(X)
 
@@ -87,30 +91,29 @@ class TakesNamedRows(ABC):
             return
         with all_or_nothing(self):
             table = TableEncoder()
-            rows = table.encode_still(self._met(table, X))
+            rows = table.encode_table(self._met(table, X), moving=False)
             self._table = table
             with self._named(table):
                 yield rows
 
     @contextmanager
-    def _learning(self, X: object) -> Iterator[Features]:
-        """Yield rows that are to be learned as features, new ones among them; a refusal leaves all as it was."""
-        table = TableEncoder() if self._table is None else self._table
-        mark = table.mark()
-        try:
-            with all_or_nothing(self):
-                row = table.encode_row(X)
-                rows = table.encode_table(self._met(table, X)) if row is None else row
-                known = self.n_features_
-                if known is not None and known < len(table.features):
-                    self._copy_what_grows()
-                    self._grow(len(table.features) - known, table.features[known:])
-                with self._named(table):
-                    yield rows
-                self._table = table
-        except BaseException:
-            table.undo(mark)
-            raise
+    def _learning(self, X: object, check_labels: Callable[[int], object]) -> Iterator[Features]:
+        """Yield rows that are to be learned as features, new ones among them; a refusal leaves all as it was.
+
+        `check_labels` refuses the labels of so many rows, before the learner grows. What is refused after that leaves
+        it with columns that were 0 in all rows.
+        """
+        begins, table = self._table is None, TableEncoder() if self._table is None else self._table
+        with table.all_or_nothing(lambda: self.n_features_), all_or_nothing(self) if begins else nullcontext():
+            row = table.encode_row(X)
+            rows = table.encode_table(self._met(table, X)) if row is None else row
+            check_labels(rows.shape[0])
+            known = self.n_features_
+            if known is not None and known < len(table.features):
+                self._grow(len(table.features) - known, table.features[known:])
+            with self._named(table):
+                yield rows
+            self._table = table
 
     @contextmanager
     def _named(self, table: TableEncoder) -> Iterator[None]:
@@ -128,20 +131,22 @@ class TakesNamedRows(ABC):
     def _met(self, table: TableEncoder, X: object) -> Table | None:
         """Return rows as a table; the first of all say what the columns are, and so who plays."""
         told = table.table(X)
-        if self._table is None and self._meet_columns(set(table.kinds.values())):
+        if self._table is None and self.meet_columns(set(table.kinds.values())):
             table.allow_wide()
         return told
 
-    def _table_parts(self, labels: Labels) -> dict[str, Snapshot]:
+    def _table_parts(self, labels: Snapshot) -> dict[str, Snapshot]:
         """Return the part of a snapshot that says how columns are encoded, and what the classes are called."""
-        if self._table is None:
-            return {}
-        return {STREAM: self._table.snapshot(labels=self._labels_told or labels.snapshot())}
+        return {} if self._table is None else {STREAM: self._table.snapshot(labels=labels)}
 
     @property
     def encoding_(self) -> Snapshot | None:
         """How columns are encoded, as the file of a model says it; None where rows are numbers alone."""
         return None if self._table is None else self._table.snapshot()
+
+    def forget_encoding(self) -> None:
+        """Take numbers alone from now on, since whoever is around this learner encodes rows."""
+        self._table = None
 
     def _recall_table(self, snapshot: Snapshot) -> None:
         """Take from a snapshot, which may be a model of the command, how columns are encoded."""

@@ -12,6 +12,7 @@ from aioli.errors import CapabilityMissing, LabelRefused, SnapshotRefused
 from aioli.evaluate.prompt_player import PromptPlayer
 from aioli.evaluate.run import widen
 from aioli.learners.auto.auto import Auto
+from aioli.learners.named_rows import TakesNamedRows
 from aioli.learners.protocol import AnyLearner, knows_classes, plays_two_classes, require_any_learner
 from aioli.learners.registry import restore_any_learner
 from aioli.learners.wide import Wide
@@ -20,7 +21,7 @@ from aioli.snapshots.codec import read_snapshot, write_snapshot
 from aioli.snapshots.tree import Snapshot
 from aioli.snapshots.whole_files import os_errors_naming
 from aioli.store.models import STREAM, require_saves, without_stream
-from aioli.streams.files.table import CATEGORY, TEXT, Features, Texts
+from aioli.streams.files.table import Features, Texts
 from aioli.streams.many_labels import labels_for, restore_labels
 from aioli.streams.protocol import Batch
 from aioli.streams.raw_columns import column_of_values, the_row
@@ -39,8 +40,7 @@ class TableLearner:
     Parameters
     ----------
     learner
-        A learner that has seen nothing: a copy of it learns. None is `Auto()`, with pairs of values where the first
-        rows have categories, as in the command.
+        A learner that has seen nothing: a copy of it learns. None is `Auto()`.
     number, category, date, text, skip
         Columns of this kind, whatever they seem to be.
     positive
@@ -103,13 +103,13 @@ class TableLearner:
         """Learn from the rows in order; returns what was announced for each before its label.
 
         That is the probability of the second class, or one a class from the row on that brings the third. A call that
-        is refused leaves everything as it was.
+        is refused leaves everything as it was, but for columns that were 0 in all rows.
         """
-        mark, labels, player = self.encoder_.mark(), self.labels_.snapshot(), self._player
+        labels, player = self.labels_.snapshot(), self._player
         try:
-            return self._learn(rows, y, weights)
+            with self.encoder_.all_or_nothing(lambda: None if player is None else player.learner.n_features_):
+                return self._learn(rows, y, weights)
         except BaseException:
-            self.encoder_.undo(mark)
             self.labels_, self._player = restore_labels(labels), player
             raise
 
@@ -146,9 +146,8 @@ class TableLearner:
         """Return the player for some blocks: a copy, where a block that is refused could leave it changed."""
         assert self._player is not None
         learner = self._player.learner
-        grows = blocks[-1].shape[1] != learner.n_features_
         more = len(self.labels_.classes) > 2 and plays_two_classes(learner)
-        return PromptPlayer(copy.deepcopy(learner)) if grows or more or len(blocks) > 1 else self._player
+        return PromptPlayer(copy.deepcopy(learner)) if more or len(blocks) > 1 else self._player
 
     def _play(self, player: PromptPlayer, batch: Batch) -> list[Vector]:
         """Play a block, which a third class may cut in two."""
@@ -165,11 +164,9 @@ class TableLearner:
     def _first_player(self) -> PromptPlayer:
         """Return the player of a new learner, now that the first rows have shown what the columns are."""
         kinds = set(self.encoder_.kinds.values())
-        if self.learner is None:
-            learner: AnyLearner = require_any_learner(Auto(pairs=CATEGORY in kinds))
-        else:
-            learner = copy.deepcopy(require_any_learner(self.learner))
-        if isinstance(learner, Wide) or (isinstance(learner, Auto) and (learner.pairs or TEXT in kinds)):
+        learner = copy.deepcopy(require_any_learner(Auto() if self.learner is None else self.learner))
+        takes_sparse = isinstance(learner, TakesNamedRows) and learner.meet_columns(kinds)
+        if takes_sparse or isinstance(learner, Wide):
             self.encoder_.allow_wide()
         return PromptPlayer(learner)
 

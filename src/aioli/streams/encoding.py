@@ -19,7 +19,7 @@ where it is missing, and a feature of its own marks where it is present.
 
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import NamedTuple, Self, TypeAlias
@@ -152,7 +152,7 @@ class Encoder:
         self.add_columns(table.new)
         if table.complete and table.names == self.features and not table.texts and not table.days:
             if self.moving:
-                self._add_sums(table)
+                self._add_sums(table.names, table.numbers)
             self._rows += len(table)
             return table.numbers
         found = Found([], [], [])
@@ -181,20 +181,12 @@ class Encoder:
         """Begin with the sums and the counts of the values of columns of numbers."""
         self._sums = {name: [total, count] for name, total, count in sums}
 
-    def _add_sums(self, table: Table) -> None:
-        """Add the values to the sums behind the means, one after the other, so that no cut of the rows moves a bit."""
-        sums = np.array([self._sums.get(name, (0.0, 0))[0] for name in table.names])
-        add_rows(np.ascontiguousarray(table.numbers), sums)
-        for name, total in zip(table.names, sums.tolist(), strict=True):
-            self._sums[name] = [total, self._sums.get(name, (0.0, 0))[1] + len(table)]
-
-    def _add_to_sum(self, name: str, values: Vector) -> None:
-        """Add the values of one column to the sum behind its mean, as `_add_sums` does."""
-        total, count = self._sums.setdefault(name, [0.0, 0])
-        if self.moving:
-            sums = np.array([total])
-            add_rows(np.require(values, requirements=["C", "W"])[:, None], sums)
-            self._sums[name] = [sums.item(), int(count) + len(values)]
+    def _add_sums(self, names: Sequence[str], numbers: Matrix) -> None:
+        """Add values to the sums behind the means, one after the other, so that no cut of the rows moves a bit."""
+        sums = np.array([self._sums.get(name, (0.0, 0))[0] for name in names])
+        add_rows(np.require(numbers, requirements=["C", "W"]), sums)
+        for name, total in zip(names, sums.tolist(), strict=True):
+            self._sums[name] = [total, int(self._sums.get(name, (0.0, 0))[1]) + len(numbers)]
 
     def add_columns(self, new: dict[str, str]) -> None:
         """Add columns that no earlier row had. None gets a feature until its first value comes."""
@@ -265,7 +257,8 @@ class Encoder:
         gone = np.isnan(values)
         if name not in self._late and not gone.any():
             self._count_missing(name, 0)
-            self._add_to_sum(name, values)
+            if self.moving:
+                self._add_sums([name], values[:, None])
             return values
         wrong = np.array(sorted(unreadable), dtype=np.int64)
         found.mark(column, wrong, self._derived_name(f"{name} is unreadable"))
@@ -383,8 +376,11 @@ class Encoder:
         sums = {name: list(pair) for name, pair in self._sums.items()}
         return Mark(len(self.features), self._rows, self.shared, *counts, dict(self.kinds), list(self._late), sums)
 
-    def undo(self, mark: "Mark") -> None:
-        """Forget what was encoded since the mark. O(columns and new features)."""
+    def undo(self, mark: "Mark", learned: int | None = None) -> None:
+        """Forget what was encoded since the mark; features that a learner has `learned` stay. O(columns)."""
+        if learned is not None and learned > mark.features:  # they were 0 in all rows that it has learned from
+            self._rows, self.shared, self._sums = mark.rows, mark.shared, {**self._sums, **mark.sums}
+            return
         if mark.features < len(self.features) or len(mark.kinds) < len(self.kinds):
             self._plan = None
         for feature in self.features[mark.features :]:

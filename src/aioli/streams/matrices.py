@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["FILL", "Values", "as_matrix", "check_shape", "is_sparse", "names_in", "unmasked"]
 
-FILL = "fill it first; a fresh Auto() or TableLearner() takes data frames with gaps"
-NUMBERS = "give real numbers; a fresh Auto() or TableLearner() takes data frames with words and dates"
+FILL = "fill it, or give data frames to a fresh Auto() or TableLearner(), which take gaps"
+NUMBERS = "give real numbers, or data frames to a fresh Auto() or TableLearner(), which take words and dates"
 NATIVE = {np.dtype(kind) for kind in ("f4", "f8", "?", "i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8")}
 
 Values: TypeAlias = "NDArray[Any] | csr_array[Any, tuple[int, int]]"  # real numbers of any type, not yet float64

@@ -1,6 +1,7 @@
 """Encodes data frames and dictionaries as rows of numbers, by the rules of the command: the same features."""
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Self
 
 import numpy as np
@@ -24,7 +25,7 @@ class TableEncoder(KnowsColumns):
 
     What a column is, its first thousand values show, however they are written (`1,549.34`, `14.7 %`, `31.01.2024`);
     categories that come later get further features, exactly as if they had been there, and 0, from the first row. Takes
-    data frames of pandas, polars and pyarrow, a dictionary for one row, or a list of dictionaries.
+    data frames of pandas, polars and pyarrow, arrays and lists of rows, and dictionaries: one, or a list of them.
 
     Parameters
     ----------
@@ -68,7 +69,7 @@ class TableEncoder(KnowsColumns):
 
     @classmethod
     def of_numbers(cls, names: Sequence[str], sums: Vector, counts: NDArray[np.int64]) -> Self:
-        """Return the encoder of columns of numbers whose values so far are so many, and sum to this."""
+        """Return the encoder of columns of numbers, of whose values so far the sums and the counts are given."""
         encoder = cls(number=names)
         encoder._encoder = Encoder(dict.fromkeys(names, NUMBER))
         encoder._encoder.begin_sums(zip(names, sums.tolist(), counts.tolist(), strict=True))
@@ -95,9 +96,9 @@ class TableEncoder(KnowsColumns):
         row = self.encode_row(data)
         return self.encode_table(self.table(data)) if row is None else row
 
-    def encode_table(self, table: Table | None) -> Features:
-        """Return the rows of a table as features, and remember what is new in them."""
-        return joined(list(self.blocks(table)), len(self.features))
+    def encode_table(self, table: Table | None, moving: bool = True) -> Features:
+        """Return the rows of a table as features, and remember what is new in them; `moving` as in `blocks`."""
+        return joined(list(self.blocks(table, moving)), len(self.features))
 
     def encode_row(self, data: object) -> Matrix | None:
         """Return one dictionary as `encode` does, and remember as much; None where anything in it is new or unusual."""
@@ -110,10 +111,6 @@ class TableEncoder(KnowsColumns):
         """Return the rows as a table, once it is known what each column is; None where there is no row."""
         columns, rows, open_ended = columns_of(data)
         return self._table(columns, rows, open_ended) if rows else None
-
-    def encode_still(self, table: Table | None) -> Features:
-        """Return the rows as features, new ones among them, and leave the means that stand for missing values."""
-        return joined(list(self.blocks(table, moving=False)), len(self.features))
 
     def blocks(self, table: Table | None, moving: bool = True) -> Iterator[Features]:
         """Yield the rows as features block by block, as the command does, each as wide as the features by then.
@@ -154,13 +151,24 @@ class TableEncoder(KnowsColumns):
         """Return what `undo` needs to forget all that is encoded from now on. O(columns)."""
         return None if self._encoder is None else self._encoder.mark(), dict(self._notations)
 
-    def undo(self, mark: tuple[Mark | None, dict[str, str]]) -> None:
-        """Forget what was encoded since the mark."""
-        encoder, self._notations = mark
+    def undo(self, mark: tuple[Mark | None, dict[str, str]], learned: int | None = None) -> None:
+        """Forget what was encoded since the mark; features that a learner has `learned` stay."""
+        encoder, notations = mark
         if encoder is None:
             self._encoder = None
         elif self._encoder is not None:
-            self._encoder.undo(encoder)
+            self._encoder.undo(encoder, learned)
+        self._notations = notations if self._encoder is None else {**self._notations, **notations}
+
+    @contextmanager
+    def all_or_nothing(self, learned: Callable[[], int | None] = lambda: None) -> Iterator[None]:
+        """Forget what the block has encoded where it raises, but for the features that a learner has by then."""
+        mark = self.mark()
+        try:
+            yield
+        except BaseException:
+            self.undo(mark, learned())
+            raise
 
     def _known(self) -> Encoder:
         if self._encoder is None:

@@ -81,7 +81,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
     pairs
         For rows of numbers and one-hot categories: whether pairs of their values play too, in wide experts beside the
         others (`learners.auto.narrow_and_wide`), and columns may become any number. O(T²) a row of T values more. None
-        is where the first rows are a data frame or dictionaries with categories.
+        plays them where the first rows are a data frame or dictionaries with categories.
     device
         None is the CPU. "cuda", or another device of PyTorch's, makes a `DeviceAuto` in place of this learner: linear
         experts alone, for embeddings of a thousand columns and more (docs/gpu.md).
@@ -205,6 +205,13 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
 
         return DeviceAuto.of(self, device)
 
+    def meet_columns(self, kinds: Collection[str]) -> bool:
+        """Choose, before the first row, who plays columns of these kinds; return whether rows may be sparse."""
+        if CATEGORY in kinds and self.pairs is None and not self._player.has_announced:
+            self._paired = True
+            self._player = self._players.fresh()
+        return self._paired or TEXT in kinds
+
     def with_classes(self, negative: Label = 0, positive: Label = 1) -> ClassAuto:
         """Return the learner of many classes that goes on from what this one knows; this one stays as it is.
 
@@ -221,9 +228,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         if dense is not None and dense.n_features_ != self.n_features_:  # columns that only wide experts have read
             columns = (self.n_features_ or 0) - (dense.n_features_ or 0)
             dense = DenseEnsemble.restore(dense.snapshot()).grow(columns)
-        two = copy.deepcopy(self)
-        two._table = None  # the whole encodes rows
-        many = ClassAuto.after_two(two, dense, float(self.certificate()), (negative, positive), self.budget)
+        many = ClassAuto.after_two(self, dense, float(self.certificate()), (negative, positive), self.budget)
         many.feature_names_, many._table = self.feature_names_, copy.deepcopy(self._table)
         return many
 
@@ -264,7 +269,7 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         parameters |= {} if self.pairs is None else {"pairs": self.pairs}
         values: dict[str, Plain] = {"parameters": parameters}
         values |= {"paired": True} if self._paired and self.pairs is None else {}
-        parts = {"player": self._player.snapshot(), **self._table_parts(ManyLabels())}  # a file names the two classes
+        parts = {"player": self._player.snapshot(), **self._table_parts(self._labels_told or ManyLabels().snapshot())}
         return Snapshot(type(self).__name__, values, parts=parts)
 
     @classmethod
@@ -283,16 +288,6 @@ class Auto(Parametrised, RemembersParts, ThroughPlayer):
         return f"Auto({written})" + self._repr_suffix()
 
     # ---- within
-
-    def _meet_columns(self, kinds: Collection[str]) -> bool:
-        if CATEGORY in kinds and self.pairs is None and not self._player.has_announced:
-            self._paired = True
-            self._player = self._players.fresh()
-        return self._paired or TEXT in kinds
-
-    def _copy_what_grows(self) -> None:
-        if not self.guests:  # which are the user's own
-            self._player = copy.deepcopy(self._player)
 
     @property
     def _players(self) -> PlayersOf:

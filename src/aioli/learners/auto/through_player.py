@@ -3,8 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Sequence
 
-import numpy as np
-
 from aioli.learners.all_or_nothing import all_or_nothing
 from aioli.learners.announcements import Announcement, Announcements, Delayed, Late, LateMany
 from aioli.learners.auto.experts import Expert
@@ -14,6 +12,7 @@ from aioli.learners.named_rows import TakesNamedRows
 from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
+from aioli.streams.rows import as_label, as_labels
 
 __all__ = ["ThroughPlayer"]
 
@@ -45,15 +44,15 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        x = x if type(x) is np.ndarray else self.features_of(x)
+        x = self.features_of(x)
         player = self._player if self._begun else self._player_of(x, single=True)
         return player.predict_logit(x)
 
     def announce(self, x: object) -> Announcement:
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
-        if type(x) is not np.ndarray and self._by_name(x):
+        if self._by_name(x):
             with self._announcing(x) as row:
-                return self.announce(row)
+                return self.announce(row)  # of features now
         player = self._player if self._begun else self._player_of(x, single=True)
         announced = player.announce(x)
         self._player = player
@@ -67,8 +66,8 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         `weight`, `logit` and `announced` as in `AIOLI.learn`. With `announced`, the experts learn the row, and their
         shares and the stackers learn from what was announced, at rates that fit the delay (`states.mixture.late`).
         """
-        if type(x) is not np.ndarray and self._by_name(x):
-            with self._learning(x) as row:
+        if self._by_name(x):
+            with self._learning(x, lambda _: as_label(y)) as row:
                 return self.learn(row, y, weight, logit, announced)
         if self._begun:
             return self._player.learn(x, y, weight, logit, announced)
@@ -104,7 +103,7 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         from any.
         """
         if self._by_name(X):
-            with self._learning(X) as rows:
+            with self._learning(X, lambda count: as_labels(y, count)) as rows:
                 return self.learn_many(rows, y, weights, logits, announced)
         player = self._player if self._begun else self._player_of(X)
         p = player.learn_many(X, y, weights, logits, announced)

@@ -24,7 +24,7 @@ from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
 from aioli.numerics.compiling import Matrix, Vector
-from aioli.outcomes.class_labels import Classes, Codes, Label
+from aioli.outcomes.class_labels import Classes, Codes, Label, plain_label
 from aioli.outcomes.class_places import ClassPlaces
 from aioli.snapshots.tree import Plain, Snapshot
 from aioli.states.certificate import Certificate
@@ -46,6 +46,8 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
     (`learners.classes.experts`): linear ones, some that forget, random waves, products of columns, and running ranks. A
     mixture over their probabilities follows the best of them, and two stackers on top learn what they know together
     (`states.classes.mixture`). O(d² + Kd) a row for each.
+
+    Rows are numbers, or, from the first row on, data frames and dictionaries, as in `Auto`.
 
     Parameters
     ----------
@@ -104,7 +106,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
             if row is not None and _load(x, row.X, self._widest):
                 return self._learn_known(ensemble, row, code)
         if self._by_name(x):
-            with self._learning(x) as encoded:
+            with self._learning(x, lambda _: self._labels.encode([plain_label(y)], None)) as encoded:
                 return super().learn(encoded, y, weight, logits, announced)
         return super().learn(x, y, weight, logits, announced)
 
@@ -117,7 +119,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
         it first came. If one row is not a row, or one label no label, nothing is learned from any.
         """
         if self._by_name(X):
-            with self._learning(X) as rows:
+            with self._learning(X, lambda count: self._labels.encode(y, count)) as rows:
                 return super().learn_many(rows, y, weights, logits, announced)
         return super().learn_many(X, y, weights, logits, announced)
 
@@ -141,10 +143,6 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
 
     def _rows(self, X: object, single: bool = False) -> ClassRows:
         return super()._rows(self.features_of(X), single)
-
-    def _copy_what_grows(self) -> None:
-        if self._ensemble is not None:
-            self._ensemble = ClassEnsemble.restore(self._ensemble.snapshot())
 
     def _unseen_class(self) -> UnseenClass:
         return UnseenByRow() if self._labels.open else AllDeclared()
@@ -238,12 +236,12 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
         return Certificate(nats, math.inf, self.rounds, math.inf, against="constant probabilities" + before)
 
     @property
-    def _labels_in_files(self) -> ManyLabels:
+    def _labels_in_files(self) -> Snapshot:
         """The classes as the command knows them."""
         labels = ManyLabels(roles=False)
         labels.more = [str(label) for label in self.classes_]
-        labels.counts = np.bincount(np.arange(len(labels.more)), self._weights).astype(np.int64).tolist()
-        return labels
+        labels.counts = self._weights.astype(np.int64).tolist()
+        return labels.snapshot()
 
     @property
     def n_features_(self) -> int | None:
@@ -259,11 +257,6 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
     # ---- its life
 
     def _grow(self, columns: int, names: Sequence[str] | None) -> None:
-        """Make room for new columns, as if they had been there, and 0, from the first row.
-
-        Exactly so, but for two choices that the first row makes: how long the random waves are, and which products are
-        taken of more than 22 columns.
-        """
         names_after = self._names_after_growing(columns, names)
         if self._ensemble is not None:
             self._ensemble.grow(columns)

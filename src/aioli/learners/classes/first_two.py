@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from aioli.errors import SnapshotRefused
+from aioli.learners.named_rows import TakesNamedRows
 from aioli.learners.protocol import Grows, Saves, Weighs
 from aioli.learners.registry import restore_learner
 from aioli.numerics.compiling import Matrix, Vector
@@ -38,7 +39,10 @@ class FirstTwoState:
     @classmethod
     def copied(cls, two: TwoClasses) -> Self:
         """Return the state of a learner that has just known two classes, which stays as it is."""
-        return cls(copy.deepcopy(two), 2)
+        copied = copy.deepcopy(two)
+        if isinstance(copied, TakesNamedRows):
+            copied.forget_encoding()
+        return cls(copied, 2)
 
     @property
     def width(self) -> int:
