@@ -23,6 +23,7 @@ from aioli.streams.table_encoder import TableEncoder
 __all__ = ["RowsEstimator"]
 
 
+# how scikit-learn's `validate_data` reads rows
 AS_READ = {"accept_sparse": "csr", "dtype": np.float64, "order": "C", "ensure_all_finite": "allow-nan"}
 
 
@@ -52,13 +53,13 @@ class RowsEstimator(BaseEstimator):
     table_: TableEncoder | None = None
     gaps_: TableEncoder | None = None
     _sums: Vector | float = 0.0  # of each column, while none of its numbers was missing
-    _summed = 0  # rows
+    _rows_summed = 0
 
     def _rows(self, X: object) -> Features:
         """Return rows that are to be predicted as features."""
         if self.table_ is not None:
             return self.table_.transform(X)
-        rows = self._numbers(validate_data(self, X, reset=False, **AS_READ))
+        rows = self._in_width(validate_data(self, X, reset=False, **AS_READ))
         if not isinstance(rows, np.ndarray) or (self.gaps_ is None and not np.isnan(rows).any()):
             return rows
         return (self.gaps_ or self._gaps_so_far()).transform(self._named(rows))
@@ -67,12 +68,12 @@ class RowsEstimator(BaseEstimator):
         """Return rows that are to be learned as features, and their labels; `reset` takes their columns for new."""
         if reset:
             self.table_ = TableEncoder() if is_raw(X) else None
-            self.gaps_, self._sums, self._summed = None, 0.0, 0
+            self.gaps_, self._sums, self._rows_summed = None, 0.0, 0
         if self.table_ is not None:
             return self._encoded(self.table_, X, y, reset)
         rows, labels = validate_data(self, X, y, reset=reset, **AS_READ)
         check_classification_targets(labels)
-        return self._filled(self._numbers(rows), reset), labels
+        return self._filled(self._in_width(rows), reset), labels
 
     def _encoders_put_back(self) -> AbstractContextManager[None]:
         """Have whoever encodes forget what came within the block, where it raises."""
@@ -90,8 +91,8 @@ class RowsEstimator(BaseEstimator):
             self.n_features_in_ = len(self.feature_names_in_)
         return rows, labels
 
-    def _numbers(self, rows: Features) -> Features:
-        """Return rows of numbers; sparse ones have no gaps, and as many columns as dense ones that had some."""
+    def _in_width(self, rows: Features) -> Features:
+        """Return dense rows as they are; sparse ones, which must have no gaps, get the columns of marks, all 0."""
         if isinstance(rows, np.ndarray):
             return rows
         if np.isnan(rows.data).any():
@@ -102,23 +103,27 @@ class RowsEstimator(BaseEstimator):
     def _filled(self, rows: Features, reset: bool) -> Features:
         """Return rows of numbers that are to be learned without gaps: filled, and marked in columns of their own."""
         if self.gaps_ is None and (not isinstance(rows, np.ndarray) or not np.isnan(rows).any()):
-            self._sums, self._summed = self._sums + _sums_in_any_order(rows), self._summed + rows.shape[0]
+            self._sums, self._rows_summed = self._sums + _sums_in_any_order(rows), self._rows_summed + rows.shape[0]
             return rows
         if not isinstance(rows, np.ndarray):
             return rows
         if not reset:
             self.gaps_ = self.gaps_ or self._gaps_so_far()
             return self.gaps_.encode(self._named(rows))
-        # the mean of all fills what is missing, and marks are in the order of the columns, whatever that of the rows
+        return self._first_gaps(rows)
+
+    def _first_gaps(self, rows: Matrix) -> Features:
+        """Return the first rows, filled with the means of all, and marks in the order of the columns."""
         counts = np.count_nonzero(~np.isnan(rows), axis=0)
         self.gaps_ = TableEncoder.of_numbers(self._column_names(), _sums_in_any_order(rows), counts)
+        # a row with a gap in every column that has one makes the marks, whatever the order of the rows
         every_gap = self.gaps_.table(self._named(np.where(counts == len(rows), 0.0, np.nan)[None]))
         self.gaps_.encode_table(every_gap, moving=False)
         return self.gaps_.transform(self._named(rows))
 
     def _gaps_so_far(self) -> TableEncoder:
         width = self.n_features_in_
-        sums, counts = np.broadcast_to(self._sums, width), np.full(width, self._summed)
+        sums, counts = np.broadcast_to(self._sums, width), np.full(width, self._rows_summed)
         return TableEncoder.of_numbers(self._column_names(), sums, counts)
 
     def _named(self, rows: Matrix) -> NamedMatrix:

@@ -105,8 +105,7 @@ class TakesNamedRows(ABC):
         """
         begins, table = self._table is None, TableEncoder() if self._table is None else self._table
         with table.all_or_nothing(lambda: self.n_features_), all_or_nothing(self) if begins else nullcontext():
-            row = table.encode_row(X)
-            rows = table.encode_table(self._met(table, X)) if row is None else row
+            rows = table.encode_table(self._met(table, X)) if begins else table.encode(X)
             check_labels(rows.shape[0])
             known = self.n_features_
             if known is not None and known < len(table.features):
@@ -129,11 +128,11 @@ class TakesNamedRows(ABC):
             raise
 
     def _met(self, table: TableEncoder, X: object) -> Table | None:
-        """Return rows as a table; the first of all say what the columns are, and so who plays."""
-        told = table.table(X)
-        if self._table is None and self.meet_columns(set(table.kinds.values())):
+        """Return the first rows of all as a table: they say what the columns are, and so who plays."""
+        first = table.table(X)
+        if self.meet_columns(set(table.kinds.values())):
             table.allow_wide()
-        return told
+        return first
 
     def _table_parts(self, labels: Snapshot) -> dict[str, Snapshot]:
         """Return the part of a snapshot that says how columns are encoded, and what the classes are called."""

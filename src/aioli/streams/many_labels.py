@@ -43,6 +43,13 @@ class ManyLabels(Labels):
         if not roles:
             self.counts = []
 
+    @classmethod
+    def of_counts(cls, names: Sequence[str], counts: Sequence[int]) -> Self:
+        """Return labels of any number of classes, in the order of their codes, and how many rows each has had."""
+        labels = cls(roles=False)
+        labels.more, labels.counts = list(names), list(counts)
+        return labels
+
     @property
     def classes(self) -> tuple[str, ...]:
         """What the classes are called, in the order of their codes."""

@@ -121,7 +121,7 @@ class _Typed(Protocol):
 
 @runtime_checkable
 class _Series(Protocol):
-    """One row of a data frame of pandas, by the names of its columns: a frame has two dimensions, a column numbers."""
+    """One row of a pandas frame, whose index holds the names of the columns (`frame.iloc[0]`)."""
 
     @property
     def ndim(self) -> int: ...
@@ -154,6 +154,7 @@ def is_named(data: object) -> bool:
     if not isinstance(data, Frame) or isinstance(data, np.ndarray):
         return False
     names = [_text(name) for name in _own_names(data)]
+    # two columns of one name: numbers are read by their places, all else is refused when it is read
     return len(names) == len(set(names)) or np.asarray(data).dtype.kind not in "biuf"
 
 
@@ -339,6 +340,8 @@ def _written(value: object) -> str | None:
         return cast("str | None", None if _is_none(value) else value)
     if isinstance(value, (date, time)):
         return value.isoformat()
-    if isinstance(value, float) and value.is_integer():  # as a column of whole numbers has it where none is missing
+    if (
+        isinstance(value, float) and value.is_integer()
+    ):  # 1.0 as 1: where one is missing, pandas has whole numbers as floats
         value = int(value)
     return json.dumps(value) if isinstance(value, (bool, int, float)) else str(value)

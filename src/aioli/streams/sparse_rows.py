@@ -34,7 +34,7 @@ class SparseChunk(NamedTuple):
 
 
 class SparseRows(CheckedRows):
-    r"""Checks a matrix of rows of any kind and knows its entries that are not 0: float64, columns in order. O(nnz).
+    r"""Checks a matrix of rows of any kind and keeps the entries that are not 0: float64, columns in order. O(nnz).
 
     The lengths of rows are $\|x\|$. An intercept is counted in them, as $\sqrt{1 + \|x\|^2}$, but not stored, since it
     is always 1. What the user gave is never changed.
@@ -45,6 +45,8 @@ class SparseRows(CheckedRows):
         The entries of all rows, as `SparseChunk` has them.
     norms
         The rows' lengths.
+    values
+        The matrix itself, dense or CSR, of float64.
 
     >>> from scipy import sparse
     >>> rows = SparseRows(sparse.csr_array([[0.0, 3.0, 4.0], [0.0, 0.0, 1.0]]), intercept=False, widest=1e100)
@@ -83,7 +85,7 @@ class SparseRows(CheckedRows):
             start = stop
 
     def part(self, start: int, stop: int) -> SparseChunk:
-        """Return some of the rows."""
+        """Return the rows from `start` to before `stop`. O(1) but for `indptr`."""
         first, last = int(self.indptr[start]), int(self.indptr[stop])
         indptr = self.indptr[start : stop + 1] - first
         return SparseChunk(indptr, self.indices[first:last], self.data[first:last], self.norms[start:stop])

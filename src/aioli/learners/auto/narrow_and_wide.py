@@ -179,7 +179,8 @@ class NarrowAndWide(RowsLearner[SparseRows]):
 
     def _rows(self, X: object, single: bool = False) -> SparseRows:
         rows = SparseRows(X, intercept=False, widest=LONGEST, width=self._width, names=self._names, single=single)
-        if not (rows.norms <= 0.5 * LONGEST).all():  # what the ensemble refuses is refused before anybody learns
+        # what the ensemble refuses is refused before anybody learns; rows half as long as that it never refuses
+        if not (rows.norms <= 0.5 * LONGEST).all():
             self.narrow._rows(self._first_columns(rows))
         return rows
 

@@ -237,11 +237,9 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
 
     @property
     def _labels_in_files(self) -> Snapshot:
-        """The classes as the command knows them."""
-        labels = ManyLabels(roles=False)
-        labels.more = [str(label) for label in self.classes_]
-        labels.counts = self._weights.astype(np.int64).tolist()
-        return labels.snapshot()
+        """The classes as the command knows them; weights of rows count as rows."""
+        names = [str(label) for label in self.classes_]
+        return ManyLabels.of_counts(names, self._weights.astype(np.int64).tolist()).snapshot()
 
     @property
     def n_features_(self) -> int | None:
