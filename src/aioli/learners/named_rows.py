@@ -14,10 +14,15 @@ from aioli.streams.files.table import Features, Table
 from aioli.streams.raw_columns import is_named
 from aioli.streams.table_encoder import TableEncoder
 
-__all__ = ["TakesNamedRows"]
+__all__ = ["TakesNamedRows", "only_row"]
 
 STREAM = "stream"  # the part of a model's file that says how its columns are encoded, as the command writes it
 LABELS = "labels"  # within it, what the classes are called
+
+
+def only_row(rows: object) -> object:
+    """Return the one row of a matrix as learners take a single row the short way: dense, of one dimension."""
+    return rows[0] if type(rows) is np.ndarray and rows.ndim == 2 and len(rows) == 1 else rows
 
 
 class TakesNamedRows(ABC):

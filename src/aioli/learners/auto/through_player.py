@@ -8,7 +8,7 @@ from aioli.learners.announcements import Announcement, Announcements, Delayed, L
 from aioli.learners.auto.experts import Expert
 from aioli.learners.auto.players import Player
 from aioli.learners.base import ColumnLearner
-from aioli.learners.named_rows import TakesNamedRows
+from aioli.learners.named_rows import TakesNamedRows, only_row
 from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
@@ -44,7 +44,8 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
 
     def predict_logit(self, x: object) -> float:
         """Return the log-odds of `predict`: what to remember, with the row, until a late label comes."""
-        x = self.features_of(x)
+        if self._by_name(x):
+            x = only_row(self.features_of(x))
         player = self._player if self._begun else self._player_of(x, single=True)
         return player.predict_logit(x)
 
@@ -52,7 +53,7 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         """Return the probability of `predict` and all that the label will need, to be kept until it comes."""
         if self._by_name(x):
             with self._announcing(x) as row:
-                return self.announce(row)  # of features now
+                return self.announce(only_row(row))  # of features now
         player = self._player if self._begun else self._player_of(x, single=True)
         announced = player.announce(x)
         self._player = player
@@ -68,7 +69,7 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         """
         if self._by_name(x):
             with self._learning(x, lambda _: as_label(y)) as row:
-                return self.learn(row, y, weight, logit, announced)
+                return self.learn(only_row(row), y, weight, logit, announced)
         if self._begun:
             return self._player.learn(x, y, weight, logit, announced)
         player = self._player_of(x, single=True)

@@ -19,7 +19,7 @@ from aioli.learners.classes.late_game import LateGame
 from aioli.learners.classes.more_than_two import ensemble_after_two
 from aioli.learners.classes.prepared_row import LearnedRow
 from aioli.learners.classes.unseen_class import AllDeclared, UnseenByRow, UnseenClass
-from aioli.learners.named_rows import TakesNamedRows
+from aioli.learners.named_rows import TakesNamedRows, only_row
 from aioli.learners.parameters import require_whole, with_parameters
 from aioli.learners.protocol import Capability
 from aioli.learners.remembering import Remembering
@@ -107,7 +107,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
                 return self._learn_known(ensemble, row, code)
         if self._by_name(x):
             with self._learning(x, lambda _: self._labels.encode([plain_label(y)], None)) as encoded:
-                return super().learn(encoded, y, weight, logits, announced)
+                return self.learn(only_row(encoded), y, weight, logits, announced)
         return super().learn(x, y, weight, logits, announced)
 
     def learn_many(
@@ -125,6 +125,8 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
 
     def predict_logits(self, x: object) -> Vector:
         """Return the logarithms of `predict`: what to remember, with the row, until a late label comes."""
+        if self._by_name(x):
+            x = only_row(self.features_of(x))
         if self._ensemble is not None and type(x) is np.ndarray:
             X = np.empty((1, self._ensemble.columns))
             if _load(x, X, self._widest):
