@@ -1,6 +1,7 @@
 """`Auto` takes rows whose cells have names: frames and dictionaries, with words, dates and gaps, in every call."""
 
 import copy
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -274,6 +275,39 @@ def test_names_that_were_given_before_are_of_numbers(visits: Any, bought: Vector
     assert_array_equal(said, plain.learn_many(visits[["fare", "vip"]].to_numpy(float), bought))
     with pytest.raises(RowRefused, match="give real numbers"):
         learner.learn_many(visits[["vip", "sex"]], bought)
+
+
+@pytest.mark.parametrize("make", [Auto, lambda: Auto(classes="any")], ids=["two classes", "many"])
+def test_a_column_of_a_refused_frame_is_not_asked_for_later(make: Any, visits: Any, bought: Vector) -> None:
+    learner = make()
+    learner.learn_many(visits, bought)
+    before = learner.predict_many(visits)
+    for wrong in ({"weights": [-1.0] * ROWS}, {"announced": learner.announce_many(visits[:3])}):
+        with pytest.raises(AioliError):
+            learner.learn_many(visits.assign(other=1.0), bought, **wrong)
+    assert_array_equal(learner.predict_many(visits), before)
+
+
+def test_predictions_of_several_threads_change_nothing(visits: Any, bought: Vector) -> None:
+    learner = Auto(budget="fast")
+    learner.learn_many(visits, bought)
+    rows = [row | {"port": f"never seen {t}"} for t, row in enumerate(as_rows(visits[:40]))]
+    wanted, features = [learner.predict(row) for row in rows], list(learner.feature_names_ or [])
+    with ThreadPoolExecutor(4) as threads:
+        said = list(threads.map(learner.predict, rows * 5))
+    assert said == wanted * 5
+    learner.learn_many(visits[:1], bought[:1])
+    assert learner.feature_names_ == features
+
+
+def test_read_only_rows(rng: np.random.Generator) -> None:
+    X = rng.normal(size=(80, 6))
+    y, given = X[:, 0] > 0.0, X.copy()
+    given.flags.writeable = False
+    learner, plain = Auto(pairs=True), Auto(pairs=True)
+    assert_array_equal(learner.learn_many(given, y), plain.learn_many(X, y))
+    assert learner.learn(given[0], 1) == plain.learn(X[0], 1)
+    assert_array_equal(learner.predict_many(given), plain.predict_many(X))
 
 
 def test_one_spelling_of_whole_numbers_and_of_spans() -> None:

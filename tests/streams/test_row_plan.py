@@ -113,3 +113,22 @@ def test_most_rows_take_the_short_way() -> None:
     assert_array_equal(encoder.transform([row]), encoder.transform(row))
     for unusual in ({"size": "2"}, {"colour": "green"}, {"other": 1}, {"when": "2024-05-01"}, {"size": [1]}):
         assert encoder.encode_row(unusual) is None
+
+
+def test_a_column_called_as_a_mark_takes_a_table() -> None:
+    encoder = TableEncoder()
+    encoder.encode([{"x": 1.0, "y": 1.0}, {"x": None, "y": 2.0}])
+    row = {"x": None, "y": 3.0, "x is missing": 5.0}
+    assert_array_equal(encoder.encode([row]), encoder.transform(row))
+    assert encoder.encode_row(row) is None
+
+
+def test_what_is_undone_leaves_no_notation_and_no_sum() -> None:
+    encoder = TableEncoder()
+    encoder.encode([{"a": 1.0}])
+    mark = encoder.mark()
+    encoder.encode([{"a": 5.0, "size": "1,5"}, {"a": 1.0, "size": "2,25"}])
+    encoder.undo(mark)
+    rows = encoder.encode([{"a": None, "size": "1.234"}, {"a": 2.0, "size": "2.5"}])
+    assert_array_equal(rows[:, encoder.features.index("size")], [1.234, 2.5])
+    assert rows[0, 0] == 1.0

@@ -102,16 +102,16 @@ class TakesNamedRows(ABC):
                 yield rows
 
     @contextmanager
-    def _learning(self, X: object, check_labels: Callable[[int], object]) -> Iterator[Features]:
+    def _learning(self, X: object, check: Callable[[int], None]) -> Iterator[Features]:
         """Yield rows that are to be learned as features, new ones among them; a refusal leaves all as it was.
 
-        `check_labels` refuses the labels of so many rows, before the learner grows. What is refused after that leaves
-        it with columns that were 0 in all rows.
+        `check` refuses what came with so many rows, before the learner grows. What is refused after that, such as rows
+        that are too long, leaves it with columns that were 0 in all rows.
         """
         begins, table = self._table is None, TableEncoder() if self._table is None else self._table
         with table.all_or_nothing(lambda: self.n_features_), all_or_nothing(self) if begins else nullcontext():
             rows = table.encode_table(self._met(table, X)) if begins else table.encode(X)
-            check_labels(rows.shape[0])
+            check(rows.shape[0])
             known = self.n_features_
             if known is not None and known < len(table.features):
                 self._grow(len(table.features) - known, table.features[known:])

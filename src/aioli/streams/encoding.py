@@ -104,6 +104,8 @@ class Encoder:
         Whether rows of more than `NARROW` features may be sparse.
     """
 
+    _plan: RowPlan | None = None  # as long as there are no new columns and features
+
     def __init__(self, kinds: Mapping[str, str], cap: int | None = None, wide: bool = False) -> None:
         if cap is not None and cap < 0:
             raise ParameterRefused(f"the cap on columns is {cap}; it must be at least 0", parameter="cap", value=cap)
@@ -119,7 +121,6 @@ class Encoder:
         self._rows = 0
         self._late: list[str] = []
         self._places: dict[str, int] = {}
-        self._plan: RowPlan | None = None  # as long as there are no new columns and features
         self._sums: dict[str, list[float]] = {}  # of each column of numbers: sum and count of the values present
         for name in self._in_order(name for name, kind in self.kinds.items() if kind == NUMBER):
             self._place(name)
@@ -232,7 +233,9 @@ class Encoder:
             late = name in self._late
             mark = self._places.get(self._derived_name(f"{name} is {'there' if late else 'missing'}"))
             columns.append(PlannedColumn(name, tuple(self._places[feature] for feature in features), mark, late))
-        return RowPlan(columns, skipped, self._places)
+        places = [place for column in columns for place in (*column.places, column.mark) if place is not None]
+        # a column may be called as the mark of another is
+        return RowPlan(columns, skipped, self._places) if len(set(places)) == len(places) else None
 
     def _place(self, feature: str) -> int:
         if feature not in self._places:
@@ -379,7 +382,7 @@ class Encoder:
     def undo(self, mark: "Mark", learned: int | None = None) -> None:
         """Forget what was encoded since the mark; features that a learner has `learned` stay. O(columns)."""
         if learned is not None and learned > mark.features:  # they were 0 in all rows that it has learned from
-            self._rows, self.shared, self._sums = mark.rows, mark.shared, {**self._sums, **mark.sums}
+            self._rows, self.shared, self._sums = mark.rows, mark.shared, mark.sums
             return
         if mark.features < len(self.features) or len(mark.kinds) < len(self.kinds):
             self._plan = None

@@ -16,7 +16,7 @@ from aioli.errors import UNCHANGED, LabelRefused, ParameterRefused, RowRefused
 from aioli.numerics.compiling import Matrix, Vector, compiled
 from aioli.streams.matrices import FILL, Values, as_matrix, unmasked
 
-__all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weights", "is_logit"]
+__all__ = ["CheckedRows", "Rows", "as_label", "as_labels", "as_logits", "as_weights", "check_weights", "is_logit"]
 
 FARTHEST = 1e100  # log-odds that are still taken for such
 CHUNK_BYTES = 1 << 22  # rows are made ready four megabytes at a time: they stay in the cache, and memory stays flat
@@ -205,6 +205,12 @@ def as_weights(weights: object, rows: CheckedRows, widest: float, heaviest: floa
                     remedy="scale the weights down",
                 )
     return values
+
+
+def check_weights(weights: object, count: int) -> None:
+    """Refuse weights that are none, whatever the rows; None means 1."""
+    if weights is not None:
+        _as_floats("weights", weights, count, lambda v: v >= 0.0, "a finite weight of at least 0")
 
 
 def is_logit(z: object) -> TypeGuard[float]:

@@ -93,7 +93,7 @@ class SparseRows(CheckedRows):
     def first_columns(self, width: int) -> Matrix:
         """Return the first columns of all rows as a dense matrix."""
         first = self.values[:, :width]
-        return np.ascontiguousarray(first if isinstance(first, np.ndarray) else first.toarray())
+        return np.require(first if isinstance(first, np.ndarray) else first.toarray(), requirements=["C", "W"])
 
     def lengths(self) -> Iterator[tuple[int, Vector]]:
         """Yield the norms of all rows at once, with the number of the first."""

@@ -1,7 +1,9 @@
 """Encodes data frames and dictionaries as rows of numbers, by the rules of the command: the same features."""
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from threading import Lock
+from types import MappingProxyType
 from typing import Self
 
 import numpy as np
@@ -18,6 +20,9 @@ from aioli.streams.known_columns import KnowsColumns
 from aioli.streams.raw_columns import RawColumns, columns_of, table_of_columns
 
 __all__ = ["TableEncoder"]
+
+
+TRANSFORMING = Lock()  # one for all encoders: copies and files of them hold none
 
 
 class TableEncoder(KnowsColumns):
@@ -49,6 +54,8 @@ class TableEncoder(KnowsColumns):
     array([[1., 0., 0.]])
     """
 
+    _label_kind: Mapping[str, str] = MappingProxyType({})  # by its name, where a file of the command says so
+
     def __init__(
         self,
         *,
@@ -65,7 +72,6 @@ class TableEncoder(KnowsColumns):
         asked = ((NUMBER, number), (CATEGORY, category), (DATE, date), (TEXT, text), (SKIPPED, skip))
         self._asked = {name: kind for kind, names in asked for name in names}
         self._label, self._cap, self._wide = label, cap, wide
-        self._label_kind: dict[str, str] = {}  # by its name, where a file of the command says so
 
     @classmethod
     def of_numbers(cls, names: Sequence[str], sums: Vector, counts: NDArray[np.int64]) -> Self:
@@ -130,6 +136,10 @@ class TableEncoder(KnowsColumns):
 
     def transform(self, data: object) -> Features:
         """Return the rows by the features known so far, and remember nothing; what is new in them counts as 0."""
+        with TRANSFORMING:  # what is new is encoded, and forgotten: by one thread at a time
+            return self._transformed(data)
+
+    def _transformed(self, data: object) -> Features:
         encoder = self._known()
         if type(data) is dict and (row := encoder.consult_row(data)) is not None:
             return row
@@ -158,7 +168,8 @@ class TableEncoder(KnowsColumns):
             self._encoder = None
         elif self._encoder is not None:
             self._encoder.undo(encoder, learned)
-        self._notations = notations if self._encoder is None else {**self._notations, **notations}
+        stays = encoder is not None and learned is not None and learned > encoder.features
+        self._notations = {**self._notations, **notations} if stays else notations
 
     @contextmanager
     def all_or_nothing(self, learned: Callable[[], int | None] = lambda: None) -> Iterator[None]:

@@ -83,6 +83,19 @@ def test_a_mark_that_comes_later_is_as_if_it_had_been_there(rng: np.random.Gener
     assert_array_equal(np.concatenate([first, play(wider, X[300:], y[300:])]), play(marked(), X, y))
 
 
+def test_gaps_that_are_told_late_change_nothing_before_the_next_fit(rng: np.random.Generator) -> None:
+    """As where a model of an earlier version is loaded, whose trees were grown on filled cells."""
+    X, y = punched(rng, 500)
+    state, other = BoostedState(THOROUGH, 4, 1), BoostedState(THOROUGH, 4, 1)
+    play(state, X, y)
+    play(other, X, y)
+    state.mark_gaps(GAPS)
+    assert_array_equal(state.consult(X), other.consult(X))
+    rows = state.due - state.rows
+    assert_array_equal(play(state, X[:rows], y[:rows]), play(other, X[:rows], y[:rows]))
+    assert not np.array_equal(state.consult(X), other.consult(X))
+
+
 def test_growing_keeps_what_trees_say(rng: np.random.Generator) -> None:
     X, y = punched(rng)
     state = marked()

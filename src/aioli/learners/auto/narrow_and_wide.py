@@ -175,7 +175,8 @@ class NarrowAndWide(RowsLearner[SparseRows]):
 
     def _set_names(self, names: Sequence[str] | None) -> None:
         super()._set_names(names)
-        self.narrow.mark_gaps([pair for pair in gaps_among(names) if max(pair) < NARROW])
+        width = self.narrow.n_features_ or NARROW
+        self.narrow.mark_gaps([pair for pair in gaps_among(names) if max(pair) < width])
 
     def _rows(self, X: object, single: bool = False) -> SparseRows:
         rows = SparseRows(X, intercept=False, widest=LONGEST, width=self._width, names=self._names, single=single)

@@ -12,7 +12,7 @@ from aioli.learners.named_rows import TakesNamedRows, only_row
 from aioli.learners.wide import Wide
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.numerics.logistic import sigmoid
-from aioli.streams.rows import as_label, as_labels
+from aioli.streams.rows import as_label, as_labels, check_weights
 
 __all__ = ["ThroughPlayer"]
 
@@ -68,7 +68,8 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         shares and the stackers learn from what was announced, at rates that fit the delay (`states.mixture.late`).
         """
         if self._by_name(x):
-            with self._learning(x, lambda _: as_label(y)) as row:
+            one = None if announced is None else announced.row
+            with self._learning(x, lambda _: self._check([as_label(y)], [weight], one, 1)) as row:
                 return self.learn(only_row(row), y, weight, logit, announced)
         if self._begun:
             return self._player.learn(x, y, weight, logit, announced)
@@ -104,7 +105,7 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         from any.
         """
         if self._by_name(X):
-            with self._learning(X, lambda count: as_labels(y, count)) as rows:
+            with self._learning(X, lambda count: self._check(y, weights, announced, count)) as rows:
                 return self.learn_many(rows, y, weights, logits, announced)
         player = self._player if self._begun else self._player_of(X)
         p = player.learn_many(X, y, weights, logits, announced)
@@ -119,6 +120,13 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         p = player.learn_batch(X, y, weights)
         self._begin(player)
         return p
+
+    def _check(self, y: object, weights: object, announced: LateMany, count: int) -> None:
+        """Refuse labels, weights and announcements that are not those of so many rows."""
+        as_labels(y, count)
+        check_weights(weights, count)
+        if announced is not None:
+            self._player._ledger.check(announced, count)
 
     def _announce_then_learn(self, X: object, y: object, weights: object) -> Vector:
         """Do what `learn_batch` does with rows whose cells have names: new features are no part of an announcement."""

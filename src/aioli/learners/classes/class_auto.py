@@ -10,7 +10,7 @@ from aioli.errors import SnapshotRefused
 from aioli.learners.announcements import Announcements
 from aioli.learners.auto.dense_ensemble import DenseEnsemble
 from aioli.learners.auto.experts import with_budget
-from aioli.learners.classes.announcements import LateClasses
+from aioli.learners.classes.announcements import ClassAnnouncements, LateClasses
 from aioli.learners.classes.class_rows import ClassRows, ClassRowsLearner
 from aioli.learners.classes.ensemble import ClassEnsemble
 from aioli.learners.classes.experts import CLASS_EXPERTS, GAMES, require_budget
@@ -31,7 +31,7 @@ from aioli.states.certificate import Certificate
 from aioli.states.mixture.views import LONGEST
 from aioli.streams.gap_marks import gaps_among
 from aioli.streams.many_labels import ManyLabels
-from aioli.streams.rows import load_rows
+from aioli.streams.rows import check_weights, load_rows
 
 __all__ = ["ClassAuto"]
 
@@ -106,7 +106,7 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
             if row is not None and _load(x, row.X, self._widest):
                 return self._learn_known(ensemble, row, code)
         if self._by_name(x):
-            with self._learning(x, lambda _: self._labels.encode([plain_label(y)], None)) as encoded:
+            with self._learning(x, lambda _: self._check([plain_label(y)], [weight], announced, 1)) as encoded:
                 return self.learn(only_row(encoded), y, weight, logits, announced)
         return super().learn(x, y, weight, logits, announced)
 
@@ -119,9 +119,16 @@ class ClassAuto(Remembering, ClassRowsLearner, TakesNamedRows):
         it first came. If one row is not a row, or one label no label, nothing is learned from any.
         """
         if self._by_name(X):
-            with self._learning(X, lambda count: self._labels.encode(y, count)) as rows:
+            with self._learning(X, lambda count: self._check(y, weights, announced, count)) as rows:
                 return super().learn_many(rows, y, weights, logits, announced)
         return super().learn_many(X, y, weights, logits, announced)
+
+    def _check(self, y: object, weights: object, announced: LateClasses, count: int) -> None:
+        """Refuse labels, weights and announcements that are not those of so many rows."""
+        self._labels.encode(y, count)
+        check_weights(weights, count)
+        if isinstance(announced, ClassAnnouncements):
+            self._ledger.check(announced.tickets, count)
 
     def predict_logits(self, x: object) -> Vector:
         """Return the logarithms of `predict`: what to remember, with the row, until a late label comes."""

@@ -60,6 +60,7 @@ class BoostedState:
         self.base: Vector = np.zeros(outputs)
         self._walks = Walks.of(np.empty((0, NODES, NODE)))  # no trees where no fit has seen two classes
         self.gaps = NO_GAPS  # columns whose missing numbers are marked
+        self._shown = NO_GAPS  # those of them that the model reads twice: some were missing in the rows of its fit
         self.watches = True  # whether the losses are watched
         self.watched: Vector = np.zeros(WATCHED)
         self._table: Matrix = np.empty((0, width + 2))  # rows, their labels and weights
@@ -115,7 +116,7 @@ class BoostedState:
     def mark_gaps(self, gaps: Sequence[tuple[int, int]]) -> None:
         """Hear of columns whose missing numbers are marked: the places of the number and of the mark (`gaps`).
 
-        The next fit divides by where they are missing; trees that are there send them the way of small numbers.
+        The next fit divides by where they are missing; until then they are what they were filled with.
         """
         self.gaps = with_gaps(self.gaps, gaps, self.width)
 
@@ -128,7 +129,7 @@ class BoostedState:
         trees = self.trees
         trees[..., FEATURE] += np.where(trees[..., FEATURE] >= self.width, columns, 0)  # those behind all columns
         wider._set_model(self.base, trees)
-        wider.gaps = self.gaps
+        wider.gaps, wider._shown = self.gaps, self._shown
         wider.rows, wider.due, wider.watches, wider.watched = self.rows, self.due, self.watches, self.watched.copy()
         known = self.kept[-wider._most :]
         wider._table = np.insert(known, [self.width] * columns, 0.0, axis=1)
@@ -139,7 +140,8 @@ class BoostedState:
         """Return the state with one further class, which no row has had, nor any tree speaks of until the next fit."""
         more = type(self)(self.how, self.width, self.outputs + 1)
         more.rows, more.due, more.watches, more.watched = self.rows, self.due, self.watches, self.watched.copy()
-        more._table, more._held, more.gaps = self._table.copy(), self._held, self.gaps
+        more._table, more._held = self._table.copy(), self._held
+        more.gaps, more._shown = self.gaps, self._shown
         if len(self._walks.depths):
             unseen = np.log(0.5 / (min(self.rows, self._most) + 1.0))
             silent = np.zeros((self.how.rounds, 1, NODES, NODE))
@@ -154,7 +156,8 @@ class BoostedState:
         values: dict[str, Plain] = {**counts, "watches": self.watches}
         arrays: dict[str, Array] = {"kept": self.kept.copy(), "base": self.base.copy(), "trees": self.trees}
         arrays["watched"] = self.watched.copy()
-        arrays |= {"gaps": self.gaps.copy()} if len(self.gaps) else {}
+        if len(self.gaps):
+            arrays |= {"gaps": self.gaps.copy(), "shown": self._shown.copy()}
         return Snapshot("BoostedState", values, arrays)
 
     @classmethod
@@ -181,8 +184,10 @@ class BoostedState:
         if "watched" in given.arrays:  # files from before there was a watch begin it anew
             state.watches, state.watched = given.flag("watches"), given.totals("watched", (WATCHED,)).copy()
         if "gaps" in given.arrays:
-            state.gaps = _require_gaps(given.integers("gaps", (None, 2)).copy(), width)
-        _require_trees(trees, state.width + len(state.gaps))
+            state.gaps, state._shown = (
+                _require_gaps(given.integers(name, (None, 2)).copy(), width) for name in ("gaps", "shown")
+            )
+        _require_trees(trees, state.width + len(state._shown))
         state._set_model(base, trees)
         state._table, state._held = kept.copy(), len(kept)
         return state
@@ -250,17 +255,16 @@ class BoostedState:
         kept = self.kept
         codes = kept[:, -2].astype(np.int64)
         if codes.min() < codes.max():
+            self._shown = self.gaps[(kept[:, self.gaps[:, 1]] == 1.0).any(axis=0)]
             X = self._seen(np.ascontiguousarray(kept[:, :-2]))
-            if len(self.gaps):  # one that has none in these rows is read once
-                X[:, self.width :] *= (kept[:, self.gaps[:, 1]] == 1.0).any(axis=0)
             self._set_model(*fit(self.how, X, codes, kept[:, -1].copy(), self.outputs))
 
     def _seen(self, X: Matrix) -> Matrix:
-        """Return rows as trees see them."""
-        if not len(self.gaps):
+        """Return rows as the trees see them."""
+        if not len(self._shown):
             return X
-        seen = np.empty((len(X), self.width + len(self.gaps)))
-        show_gaps(X, self.gaps, seen)
+        seen = np.empty((len(X), self.width + len(self._shown)))
+        show_gaps(X, self._shown, seen)
         return seen
 
     def _set_model(self, base: Vector, trees: Cube) -> None:
