@@ -7,6 +7,7 @@ front of logistic regression, as its own pages do; its adaptive random forest ta
 import argparse
 import importlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,11 +15,12 @@ import numpy as np
 from aioli import AIOLI, Auto, TableLearner
 from aioli.river import AIOLIClassifier
 from benchmarks.table import as_markdown, compare, comparison_table
-from benchmarks.timing import Run, side_by_side
+from benchmarks.timing import Prepare, Run, side_by_side
 
 __all__ = ["main", "raw_rows"]
 
 Row = dict[str, object]
+Calls = tuple[Callable[[Row], object], Callable[[Row, bool], object]]  # to predict a row, and to learn it
 SHOPS = ["Ulm", "Bonn", "Kiel", "Jena", "Trier", "Gera"]
 KINDS = ["new", "known", "lapsed"]
 
@@ -37,8 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     }
     faces = {"aioli.river, AIOLI()": lambda: AIOLIClassifier(AIOLI()), "aioli.river, Auto()": AIOLIClassifier}
     peers = {"River, pipeline": _pipeline, "River, forest": _forest}
-    contenders = {name: _of_ours(make, rows, labels) for name, make in ours.items()}
-    contenders |= {name: _of_river(make, rows, labels) for name, make in (faces | peers).items()}
+    calls = {name: partial(_ours, make, rows) for name, make in ours.items()}
+    calls |= {name: partial(_rivers, make) for name, make in (faces | peers).items()}
+    contenders = {name: _contender(both, rows, labels) for name, both in calls.items()}
     seconds = side_by_side(contenders, options.repeats)
     found = [
         compare(name, len(rows[0]), seconds[name] / len(rows), peer, seconds[peer] / len(rows))
@@ -65,33 +68,29 @@ def raw_rows(count: int) -> tuple[list[Row], list[bool]]:
     return rows, labels.tolist()
 
 
-def _of_ours(make: Callable[[], Any], rows: Sequence[Row], labels: Sequence[bool]) -> Callable[[], Run]:
+def _contender(calls: Callable[[], Calls], rows: Sequence[Row], labels: Sequence[bool]) -> Prepare:
     def prepare() -> Run:
-        learner = make()
-        learner.learn_many(rows[:2], [False, True])  # it predicts from the first row that is timed on
+        predict, learn = calls()
 
         def run() -> None:
             for row, label in zip(rows, labels, strict=True):
-                learner.predict(row)
-                learner.learn(row, label)
+                predict(row)
+                learn(row, label)
 
         return run
 
     return prepare
 
 
-def _of_river(make: Callable[[], Any], rows: Sequence[Row], labels: Sequence[bool]) -> Callable[[], Run]:
-    def prepare() -> Run:
-        model = make()
+def _ours(make: Callable[[], Any], rows: Sequence[Row]) -> Calls:
+    learner = make()
+    learner.learn_many(rows[:2], [False, True])  # it predicts from the first row that is timed on
+    return learner.predict, learner.learn
 
-        def run() -> None:
-            for row, label in zip(rows, labels, strict=True):
-                model.predict_proba_one(row)
-                model.learn_one(row, label)
 
-        return run
-
-    return prepare
+def _rivers(make: Callable[[], Any]) -> Calls:
+    model = make()
+    return model.predict_proba_one, model.learn_one
 
 
 def _pipeline() -> Any:

@@ -17,7 +17,7 @@ from aioli.sklearn_parts import (
     validate_data,
 )
 from aioli.streams.files.table import Features
-from aioli.streams.raw_columns import is_raw
+from aioli.streams.frames import is_raw
 from aioli.streams.table_encoder import TableEncoder
 
 __all__ = ["RowsEstimator"]

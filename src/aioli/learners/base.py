@@ -109,6 +109,15 @@ class ColumnLearner(CountsLosses):
     def _withdraw(self, announcements: int) -> None:
         """Take back the last announcements, which nobody has seen, and all that came to life for them."""
 
+    def _announce_then_learn(self, X: object, y: object, weights: object) -> Vector:
+        """Do what `learn_batch` does by `announce_many` and `learn_many`, where a learner has its own `learn_many`."""
+        announced = self.announce_many(X)
+        try:
+            return self.learn_many(X, y, weights, announced=announced)
+        except BaseException:
+            self._withdraw(len(announced))
+            raise
+
     @abstractmethod
     def _announce_within(self, X: object) -> tuple[Vector, Matrix]:
         """Return log-odds and the announcements' memory, for a learner around this one that has its own ledger."""
@@ -200,15 +209,6 @@ class RowsLearner(NamedColumns, PredictsRows[Checked], ColumnLearner):
         self._ledger.settle_last(len(announced))
         self._learn_names(X)
         return announced.probabilities
-
-    def _announce_then_learn(self, X: object, y: object, weights: object) -> Vector:
-        """Do what `learn_batch` does by `announce_many` and `learn_many`, where a learner has its own `learn_many`."""
-        announced = self.announce_many(X)
-        try:
-            return self.learn_many(X, y, weights, announced=announced)
-        except BaseException:
-            self._withdraw(len(announced))
-            raise
 
     def _learn_names(self, X: object) -> None:
         """Take the names of a data frame's columns: one to come may have them in another order."""

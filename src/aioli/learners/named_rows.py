@@ -3,16 +3,18 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from aioli.errors import CapabilityMissing
 from aioli.learners.all_or_nothing import all_or_nothing
 from aioli.snapshots.tree import Snapshot
-from aioli.streams.files.table import Features, Table
-from aioli.streams.raw_columns import is_named
-from aioli.streams.table_encoder import TableEncoder
+from aioli.streams.frames import is_named
+
+if TYPE_CHECKING:
+    from aioli.streams.files.table import Features, Table
+    from aioli.streams.table_encoder import TableEncoder
 
 __all__ = ["TakesNamedRows", "only_row"]
 
@@ -25,6 +27,13 @@ def only_row(rows: object) -> object:
     return rows[0] if type(rows) is np.ndarray and rows.ndim == 2 and len(rows) == 1 else rows
 
 
+def new_encoder() -> "TableEncoder":
+    """Return an encoder that has seen no row. It is loaded with the first that needs it: a process starts sooner."""
+    from aioli.streams.table_encoder import TableEncoder
+
+    return TableEncoder()
+
+
 class TakesNamedRows(ABC):
     """A learner that begins with data frames or dictionaries encodes them, and all that come later, as files are.
 
@@ -32,7 +41,7 @@ class TakesNamedRows(ABC):
     Arrays are always features: of a learner that encodes, as many as it has by then.
     """
 
-    _table: TableEncoder | None = None  # from the first row that was learned, where its cells had names
+    _table: "TableEncoder | None" = None  # from the first row that was learned, where its cells had names
     _labels_told: Snapshot | None = None  # what the classes are called in the file that it was loaded from
 
     @property
@@ -84,7 +93,7 @@ class TakesNamedRows(ABC):
         if not self._by_name(X):
             return X
         if self._table is None:
-            return TableEncoder().encode(X)
+            return new_encoder().encode(X)
         rows, width = self._table.transform(X), self.n_features_
         return rows if width is None or rows.shape[1] <= width else rows[:, :width]
 
@@ -95,32 +104,32 @@ class TakesNamedRows(ABC):
             yield self.features_of(X)
             return
         with all_or_nothing(self):
-            table = TableEncoder()
+            table = new_encoder()
             rows = table.encode_table(self._met(table, X), moving=False)
             self._table = table
             with self._named(table):
                 yield rows
 
     @contextmanager
-    def _learning(self, X: object, check: Callable[[int], None]) -> Iterator[Features]:
+    def _learning(self, X: object, check: Callable[[int], None]) -> "Iterator[Features]":
         """Yield rows that are to be learned as features, new ones among them; a refusal leaves all as it was.
 
         `check` refuses what came with so many rows, before the learner grows. What is refused after that, such as rows
         that are too long, leaves it with columns that were 0 in all rows.
         """
-        begins, table = self._table is None, TableEncoder() if self._table is None else self._table
+        begins, table = self._table is None, new_encoder() if self._table is None else self._table
         with table.all_or_nothing(lambda: self.n_features_), all_or_nothing(self) if begins else nullcontext():
             rows = table.encode_table(self._met(table, X)) if begins else table.encode(X)
-            check(rows.shape[0])
             known = self.n_features_
             if known is not None and known < len(table.features):
+                check(rows.shape[0])
                 self._grow(len(table.features) - known, table.features[known:])
             with self._named(table):
                 yield rows
             self._table = table
 
     @contextmanager
-    def _named(self, table: TableEncoder) -> Iterator[None]:
+    def _named(self, table: "TableEncoder") -> Iterator[None]:
         """Give the features their names before the first row: who plays learns from them what marks a gap."""
         begins = self.feature_names_ is None
         try:
@@ -132,7 +141,7 @@ class TakesNamedRows(ABC):
                 self.feature_names_ = None
             raise
 
-    def _met(self, table: TableEncoder, X: object) -> Table | None:
+    def _met(self, table: "TableEncoder", X: object) -> "Table | None":
         """Return the first rows of all as a table: they say what the columns are, and so who plays."""
         first = table.table(X)
         if self.meet_columns(set(table.kinds.values())):
@@ -159,4 +168,4 @@ class TakesNamedRows(ABC):
             return
         encoder = stream.parts.get("encoder")
         if stream.kind == "FileStream" and encoder is not None and encoder.kind == "Encoder":
-            self._table, self._labels_told = TableEncoder.restore(stream), stream.parts.get(LABELS)
+            self._table, self._labels_told = type(new_encoder()).restore(stream), stream.parts.get(LABELS)

@@ -22,7 +22,7 @@ import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
-from typing import NamedTuple, Self, TypeAlias
+from typing import Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,10 +34,22 @@ from aioli.streams.fair_shares import FairShares
 from aioli.streams.feature_rows import Ones, add_rows, as_matrix_of, as_sparse
 from aioli.streams.files.dates import parts_of_day
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Features, Table, Texts
+from aioli.streams.found_features import (
+    CATEGORIES,
+    DATES,
+    NO_CATEGORY,
+    NUMBERS,
+    RARE,
+    WORDS,
+    Claim,
+    Column,
+    Found,
+    Mark,
+)
 from aioli.streams.gap_marks import MISSING
 from aioli.streams.row_plan import EncodedRow, PlannedColumn, RowPlan
 
-__all__ = ["Encoder", "Mark", "column_kinds"]
+__all__ = ["Encoder", "column_kinds"]
 
 CAP = 256  # features that categories may have of their own, for learners of d² numbers
 WIDE_CAP = 1 << 18  # the same for learners that take sparse rows
@@ -49,45 +61,6 @@ WORD_BUCKETS = 1 << 12  # features that words without one of their own share
 WORD_BUCKET = "rare words, bucket"
 MOST_ROWS = 2.0**53  # the largest count that float64 holds exactly, with all below it
 WORD = re.compile(r"\w+")
-
-Claim: TypeAlias = tuple[int, int, int, int, str]  # of a new feature: row, kind, rank and part, in order; its name
-NUMBERS, DATES, WORDS, CATEGORIES, NO_CATEGORY, RARE = range(6)  # kinds of features, in their order within a row
-
-
-class Column(NamedTuple):
-    """Describes a column of numbers or dates: its features, the first of its own name, and its order within a row."""
-
-    features: tuple[str, ...]
-    kind: int
-    rank: int
-
-
-class Found(NamedTuple):
-    """Gathers values, marks and new features of a table by name, before the new features have their places."""
-
-    dense: list[tuple[str, Vector]]
-    marks: list[tuple[NDArray[np.int64], str]]
-    claims: list[Claim]
-
-    def mark(self, column: Column, rows: NDArray[np.int64], feature: str) -> None:
-        """Add a feature that is 1 in these rows, and claim a place for it at the first of them."""
-        if rows.size:
-            self.marks.append((rows, feature))
-            self.claims.append((int(rows[0]), column.kind, column.rank, len(column.features), feature))
-
-
-class Mark(NamedTuple):
-    """Holds what an encoder knew at a moment, for `Encoder.undo`."""
-
-    features: int
-    rows: int
-    shared: int
-    missing: dict[str, int]
-    categories: dict[str, int]
-    words: dict[str, int]
-    kinds: dict[str, str]
-    late: list[str]
-    sums: dict[str, list[float]]
 
 
 class Encoder:
@@ -104,7 +77,8 @@ class Encoder:
         Whether rows of more than `NARROW` features may be sparse.
     """
 
-    _plan: RowPlan | None = None  # as long as there are no new columns and features
+    # how single rows are encoded, as long as there are no new columns and features; False where they take a table
+    _plan: RowPlan | Literal[False] | None = None
 
     def __init__(self, kinds: Mapping[str, str], cap: int | None = None, wide: bool = False) -> None:
         if cap is not None and cap < 0:
@@ -215,18 +189,17 @@ class Encoder:
         return None if encoded is None else encoded.features
 
     def _by_plan(self, row: Mapping[str, object]) -> EncodedRow | None:
-        if self.sparse:
-            return None
-        plan = self._plan = self._plan or self._planned()
-        return None if plan is None else plan.encode(row, self._sums)
+        if self._plan is None:
+            self._plan = self._planned()
+        return self._plan.encode(row, self._sums) if self._plan and not self.sparse else None
 
-    def _planned(self) -> RowPlan | None:
-        """Return how single rows are encoded; None where columns are of kinds, or have names, that take a table."""
+    def _planned(self) -> RowPlan | Literal[False]:
+        """Return how single rows are encoded; False where columns are of kinds, or have names, that take a table."""
         columns, skipped = [], []
         for name, kind in self.kinds.items():
             features = {NUMBER: (name,), DATE: self.date_features(name), CATEGORY: ()}.get(kind)
             if kind == TEXT or "=" in name or not set(features or ()) <= self._places.keys():
-                return None
+                return False
             if features is None:
                 skipped.append(name)
                 continue
@@ -235,7 +208,7 @@ class Encoder:
             columns.append(PlannedColumn(name, tuple(self._places[feature] for feature in features), mark, late))
         places = [place for column in columns for place in (*column.places, column.mark) if place is not None]
         # a column may be called as the mark of another is
-        return RowPlan(columns, skipped, self._places) if len(set(places)) == len(places) else None
+        return RowPlan(columns, skipped, self._places) if len(set(places)) == len(places) else False
 
     def _place(self, feature: str) -> int:
         if feature not in self._places:
@@ -373,13 +346,13 @@ class Encoder:
                 features += found
         return rows, features
 
-    def mark(self) -> "Mark":
+    def mark(self) -> Mark:
         """Return what `undo` needs to forget all that is encoded from now on. O(columns)."""
         counts = (dict(self.missing), dict(self.categories), dict(self.words))
         sums = {name: list(pair) for name, pair in self._sums.items()}
         return Mark(len(self.features), self._rows, self.shared, *counts, dict(self.kinds), list(self._late), sums)
 
-    def undo(self, mark: "Mark", learned: int | None = None) -> None:
+    def undo(self, mark: Mark, learned: int | None = None) -> None:
         """Forget what was encoded since the mark; features that a learner has `learned` stay. O(columns)."""
         if learned is not None and learned > mark.features:  # they were 0 in all rows that it has learned from
             self._rows, self.shared, self._sums = mark.rows, mark.shared, mark.sums

@@ -13,7 +13,7 @@ from aioli.errors import UNCHANGED, ParameterRefused, RowRefused
 if TYPE_CHECKING:
     from scipy.sparse import coo_array, csr_array
 
-__all__ = ["FILL", "Values", "as_matrix", "check_shape", "is_sparse", "names_in", "unmasked"]
+__all__ = ["FILL", "TypedFrame", "Values", "as_matrix", "check_shape", "is_sparse", "names_in", "unmasked"]
 
 FILL = "fill it, or give data frames to a fresh Auto() or TableLearner(), which take gaps"
 NUMBERS = "give real numbers, or data frames to a fresh Auto() or TableLearner(), which take words and dates"
@@ -146,11 +146,13 @@ def _check_entries(X: "coo_array[Any]") -> None:
 
 
 @runtime_checkable
-class _Frame(Protocol):
+class TypedFrame(Protocol):
     """A data frame, of which only the columns' types are used."""
 
     @property
-    def dtypes(self) -> Iterable[object]: ...
+    def dtypes(self) -> Iterable[object]:
+        """The types of the columns."""
+        ...
 
 
 @runtime_checkable
@@ -163,7 +165,7 @@ class _Type(Protocol):
 
 def _is_frame_of_numbers(X: object) -> bool:
     """Return whether X is a data frame of several types of number, which NumPy makes an array of objects."""
-    return isinstance(X, _Frame) and all(isinstance(t, _Type) and t.kind in "biuf" for t in list(X.dtypes))
+    return isinstance(X, TypedFrame) and all(isinstance(t, _Type) and t.kind in "biuf" for t in list(X.dtypes))
 
 
 def _no_rows(message: str, came: object) -> ParameterRefused:

@@ -2,12 +2,12 @@
 
 import json
 import math
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from functools import partial
 from numbers import Real
-from typing import Protocol, TypeAlias, cast, runtime_checkable
+from typing import TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,15 +19,14 @@ from aioli.streams.files.dates import days_in
 from aioli.streams.files.jsonlines import flat_row
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, TEXT, Table, Texts
 from aioli.streams.files.where import Numbered, Where
-from aioli.streams.matrices import is_sparse
+from aioli.streams.frames import Frame, as_mapping, column_text, is_categorical, names_of, own_names
+from aioli.streams.matrices import TypedFrame
 
 __all__ = [
     "RawColumn",
     "RawColumns",
     "column_of_values",
     "columns_of",
-    "is_named",
-    "is_raw",
     "table_of_columns",
     "the_row",
 ]
@@ -83,111 +82,6 @@ class RawColumn:
 RawColumns: TypeAlias = dict[str, RawColumn]
 
 
-@runtime_checkable
-class Frame(Protocol):
-    """A data frame of pandas or polars, or a table of pyarrow; none of them must be installed."""
-
-    @property
-    def columns(self) -> Iterable[Hashable]: ...
-
-    def __getitem__(self, name: Hashable, /) -> ArrayLike: ...
-
-    def __len__(self) -> int: ...
-
-
-@runtime_checkable
-class ArrowTable(Frame, Protocol):
-    """A table of pyarrow, whose `columns` are arrays."""
-
-    @property
-    def column_names(self) -> list[str]: ...
-
-
-@runtime_checkable
-class _TypedFrame(Protocol):
-    """A data frame that tells the types of its columns."""
-
-    @property
-    def dtypes(self) -> Iterable[object]: ...
-
-
-@runtime_checkable
-class _Typed(Protocol):
-    """A column that knows the type of its cells."""
-
-    @property
-    def dtype(self) -> object: ...
-
-
-@runtime_checkable
-class _Series(Protocol):
-    """One row of a pandas frame, whose index holds the names of the columns (`frame.iloc[0]`)."""
-
-    @property
-    def ndim(self) -> int: ...
-
-    @property
-    def index(self) -> Iterable[Hashable]: ...
-
-    def to_dict(self) -> dict[object, object]: ...
-
-
-@runtime_checkable
-class _NamedTuple(Protocol):
-    """One row as `itertuples` gives it."""
-
-    def _asdict(self) -> dict[str, object]: ...
-
-
-def is_named(data: object) -> bool:
-    """Return whether the cells of these rows go by the names of their columns.
-
-    >>> is_named({"colour": "red"}), is_named([{"size": 1.5}]), is_named([[1.0, 2.0]])
-    (True, True, False)
-    """
-    if type(data) is np.ndarray or is_sparse(data):  # of sparse ones a kind is a dictionary
-        return False
-    if _as_mapping(data) is not None:
-        return True
-    if isinstance(data, Sequence):
-        return len(data) > 0 and _as_mapping(data[0]) is not None
-    if not isinstance(data, Frame) or isinstance(data, np.ndarray):
-        return False
-    names = [_text(name) for name in _own_names(data)]
-    # two columns of one name: numbers are read by their places, all else is refused when it is read
-    return len(names) == len(set(names)) or np.asarray(data).dtype.kind not in "biuf"
-
-
-def _as_mapping(row: object) -> Mapping[object, object] | None:
-    """Return one row as a mapping of names to values; None where its cells have no names."""
-    if isinstance(row, Mapping):
-        return row
-    if isinstance(row, _NamedTuple):
-        return cast("Mapping[object, object]", row._asdict())
-    if isinstance(row, _Series) and row.ndim == 1 and all(isinstance(name, str) for name in row.index):
-        return row.to_dict()
-    return None
-
-
-def is_raw(data: object) -> bool:
-    """Return whether these are rows that learners of numbers do not take: dictionaries, or a frame with other columns.
-
-    >>> is_raw({"colour": "red"}), is_raw([[1.0, 2.0]])
-    (True, False)
-    """
-    if is_sparse(data):  # of which one kind is a dictionary
-        return False
-    if isinstance(data, Mapping):
-        return True
-    if isinstance(data, Sequence):
-        return len(data) > 0 and isinstance(data[0], Mapping)
-    if not isinstance(data, Frame) or isinstance(data, np.ndarray):
-        return False
-    _names(data)  # two columns of one name are refused
-    columns = [data[name] for name in _own_names(data)]
-    return any(_is_categorical(column) or np.asarray(column).dtype.kind not in "biuf" for column in columns)
-
-
 def columns_of(data: object) -> tuple[RawColumns, int, bool]:
     """Return the columns of a frame or of rows, how many rows there are, and whether a name may be absent.
 
@@ -197,12 +91,14 @@ def columns_of(data: object) -> tuple[RawColumns, int, bool]:
     >>> rows, columns["size"].sample, columns["colour"].sample
     (2, 'number', ['red', None])
     """
-    if (only := _as_mapping(data)) is not None:
+    if (only := as_mapping(data)) is not None:
         data = [only]
     given = list(data) if isinstance(data, Sequence) and not isinstance(data, str) else None
-    known = [row for row in map(_as_mapping, given or []) if row is not None]
+    known = [row for row in map(as_mapping, given or []) if row is not None]
     if given is not None and len(known) == len(given):
-        rows = [flat_row({_text(key): value for key, value in row.items()}, the_row(t)) for t, row in enumerate(known)]
+        rows = [
+            flat_row({column_text(key): value for key, value in row.items()}, the_row(t)) for t, row in enumerate(known)
+        ]
         found = {
             name: column_of_values([row.get(name) for row in rows])
             for name in dict.fromkeys(k for r in rows for k in r)
@@ -256,38 +152,18 @@ def table_of_columns(
     return Table(list(numbers), matrix, texts, None, where, {}, complete, days, dict(new), unreadable=unreadable)
 
 
-def _names(frame: Frame) -> list[str]:
-    texts = [_text(name) for name in _own_names(frame)]
-    if len(set(texts)) < len(texts):
-        raise RowRefused("has two columns of one name", remedy="rename one", place="the data")
-    return texts
-
-
-def _text(name: object) -> str:
-    return name if isinstance(name, str) else str(name)
-
-
-def _own_names(frame: Frame) -> Iterable[Hashable]:
-    return frame.column_names if isinstance(frame, ArrowTable) else frame.columns
-
-
-def _is_categorical(column: ArrayLike) -> bool:
-    kind = str(column.dtype) if isinstance(column, _Typed) else ""
-    return kind.lower().startswith(("category", "categorical", "enum"))
-
-
 def _of_frame(frame: Frame) -> RawColumns:
-    types = list(frame.dtypes) if isinstance(frame, _TypedFrame) else [None]
+    types = list(frame.dtypes) if isinstance(frame, TypedFrame) else [None]
     if all(isinstance(kind, np.dtype) and kind.kind in "iuf" for kind in types):  # thousands of columns in one piece
         numbers = np.asarray(frame, dtype=np.float64)
-        return {name: RawColumn(NUMBER, numbers[:, j]) for j, name in enumerate(_names(frame))}
-    named = dict(zip(_names(frame), _own_names(frame), strict=True))
+        return {name: RawColumn(NUMBER, numbers[:, j]) for j, name in enumerate(names_of(frame))}
+    named = dict(zip(names_of(frame), own_names(frame), strict=True))
     return {text: _of_series(frame[name]) for text, name in named.items()}
 
 
 def _of_series(column: ArrayLike) -> RawColumn:
     values = np.asarray(column)
-    if _is_categorical(column):
+    if is_categorical(column):
         return RawColumn(CATEGORY, texts=[_written(value) for value in values.tolist()], settled=True)
     return _of_array(values)
 
@@ -340,8 +216,6 @@ def _written(value: object) -> str | None:
         return cast("str | None", None if _is_none(value) else value)
     if isinstance(value, (date, time)):
         return value.isoformat()
-    if (
-        isinstance(value, float) and value.is_integer()
-    ):  # 1.0 as 1: where one is missing, pandas has whole numbers as floats
-        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)  # 1.0 as 1: where one is missing, pandas has whole numbers as floats
     return json.dumps(value) if isinstance(value, (bool, int, float)) else str(value)

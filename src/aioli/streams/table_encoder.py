@@ -13,9 +13,10 @@ from aioli.errors import RowRefused, SnapshotRefused
 from aioli.numerics.compiling import Matrix, Vector
 from aioli.snapshots.tree import Snapshot
 from aioli.streams.blocks import block_rows, row_slice
-from aioli.streams.encoding import Encoder, Mark, column_kinds
+from aioli.streams.encoding import Encoder, column_kinds
 from aioli.streams.files.recognition import recognise, sample_size
 from aioli.streams.files.table import CATEGORY, DATE, NUMBER, SKIPPED, TEXT, Features, Table
+from aioli.streams.found_features import Mark
 from aioli.streams.known_columns import KnowsColumns
 from aioli.streams.raw_columns import RawColumns, columns_of, table_of_columns
 

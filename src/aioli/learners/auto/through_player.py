@@ -115,7 +115,8 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
     def learn_batch(self, X: object, y: object, weights: object = None) -> Vector:
         """Announce all rows before the first of their labels, then learn from them; returns what was announced."""
         if self._by_name(X):
-            return self._announce_then_learn(X, y, weights)
+            with all_or_nothing(self):  # features that are new in the batch are no part of its announcements
+                return self._announce_then_learn(X, y, weights)
         player = self._player if self._begun else self._player_of(X)
         p = player.learn_batch(X, y, weights)
         self._begin(player)
@@ -127,16 +128,6 @@ class ThroughPlayer(TakesNamedRows, ColumnLearner):
         check_weights(weights, count)
         if announced is not None:
             self._player._ledger.check(announced, count)
-
-    def _announce_then_learn(self, X: object, y: object, weights: object) -> Vector:
-        """Do what `learn_batch` does with rows whose cells have names: new features are no part of an announcement."""
-        with all_or_nothing(self):
-            announced = self.announce_many(X)
-            try:
-                return self.learn_many(X, y, weights, announced=announced)
-            except BaseException:
-                self._withdraw(len(announced))
-                raise
 
     # ---- what it knows
 
